@@ -1,0 +1,41 @@
+# make demo: installs, builds, and runs a real search. make test: builds and runs all tests.
+PRESET ?= release
+BUILD := build/$(PRESET)
+# Real data for the tests that want it, where it lies beside the project.
+NASCENT_DATA ?= $(shell test -x ../shared/data/unpack && ../shared/data/unpack)
+export NASCENT_DATA
+
+.PHONY: help setup configure build demo test docs format clean
+
+help:
+	@echo "make demo     install, build, search and train on Fashion-MNIST (minutes)"
+	@echo "make test     install, build and run every test"
+	@echo "make build    only build; the program is $(BUILD)/bin/nascent"
+	@echo "make docs     write docs/options.md anew from the program"
+	@echo "make format   run clang-format over the sources"
+	@echo "make clean    remove build/"
+
+setup:
+	@scripts/setup
+
+configure: setup
+	@cmake --preset $(PRESET) > /dev/null
+
+build: configure
+	@cmake --build $(BUILD) --target nascent
+
+demo: build
+	@$(BUILD)/bin/nascent demo
+
+test: configure
+	@cmake --build $(BUILD)
+	@cd $(BUILD) && ctest --output-on-failure
+
+docs: build
+	@$(BUILD)/bin/nascent options --markdown > docs/options.md
+
+format: setup
+	@find src tests bench -name '*.h' -o -name '*.cc' | xargs clang-format -i
+
+clean:
+	@rm -rf build

@@ -1,0 +1,42 @@
+#include "core/log.h"
+
+#include <spdlog/sinks/stdout_color_sinks.h>
+#include <spdlog/spdlog.h>
+
+namespace nascent::log {
+namespace {
+
+spdlog::logger& logger() {
+  static const auto instance = [] {
+    auto made = spdlog::stderr_color_mt("nascent");
+    made->set_pattern("%^%v%$");
+    made->flush_on(spdlog::level::trace);
+    return made;
+  }();
+  return *instance;
+}
+
+spdlog::level::level_enum spdlog_level(Level level) {
+  switch (level) {
+    case Level::debug:
+      return spdlog::level::debug;
+    case Level::info:
+      return spdlog::level::info;
+    case Level::warning:
+      return spdlog::level::warn;
+    case Level::error:
+      return spdlog::level::err;
+  }
+  return spdlog::level::info;
+}
+
+}  // namespace
+
+void set_level(Level level) { logger().set_level(spdlog_level(level)); }
+
+void write(Level level, const std::string& message) {
+  const char* prefix = level == Level::error ? "error: " : level == Level::warning ? "warning: " : "";
+  logger().log(spdlog_level(level), "{}{}", prefix, message);
+}
+
+}  // namespace nascent::log

@@ -1,0 +1,71 @@
+// Named implementations of one interface. Entries register themselves at the foot of their own source file:
+//
+//   NASCENT_REGISTER(Schedule, "cosine", "half a cosine from lr to lr-min", [](const ScheduleOptions& o) { ... });
+//
+// and Schedule declares `using Registry = nascent::Registry<Schedule, std::unique_ptr<Schedule>(const
+// ScheduleOptions&)>`. An unknown name is answered with the known ones.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "core/error.h"
+#include "core/text.h"
+
+namespace nascent {
+
+// `Interface::kind()` names the interface in error texts ("schedule", "data set", ...).
+template <class Interface, class Signature>
+class Registry {
+ public:
+  struct Entry {
+    std::string description;
+    std::function<Signature> make;
+  };
+
+  static Registry& instance() {
+    static Registry registry;
+    return registry;
+  }
+
+  bool add(const std::string& name, std::string description, std::function<Signature> make) {
+    return entries_.emplace(name, Entry{std::move(description), std::move(make)}).second;
+  }
+
+  const Entry& at(const std::string& name) const {
+    const auto it = entries_.find(name);
+    if (it == entries_.end()) {
+      fail("There is no {} '{}'.{} Known: {}.", Interface::kind(), name, suggestion(name, names()),
+           join(names(), ", "));
+    }
+    return it->second;
+  }
+
+  template <class... Args>
+  auto make(const std::string& name, Args&&... args) const {
+    return at(name).make(std::forward<Args>(args)...);
+  }
+
+  bool contains(const std::string& name) const { return entries_.count(name) != 0; }
+
+  std::vector<std::string> names() const {
+    std::vector<std::string> all;
+    for (const auto& [name, entry] : entries_) all.push_back(name);
+    return all;
+  }
+
+  const std::map<std::string, Entry>& entries() const { return entries_; }
+
+ private:
+  std::map<std::string, Entry> entries_;
+};
+
+#define NASCENT_JOIN_(a, b) a##b
+#define NASCENT_JOIN(a, b) NASCENT_JOIN_(a, b)
+#define NASCENT_REGISTER(Interface, name, description, ...)                           \
+  [[maybe_unused]] static const bool NASCENT_JOIN(nascent_registered_, __COUNTER__) = \
+      Interface::Registry::instance().add(name, description, __VA_ARGS__)
+
+}  // namespace nascent
