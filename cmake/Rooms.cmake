@@ -1,15 +1,25 @@
 # One static library per folder of src/ ("room"), one test program per folder of tests/.
 
-# The flags that LibTorch asks for, and one precompiled header of it shared by every room that uses it.
-function(nascent_use_torch target)
-  target_link_libraries(${target} PUBLIC ${TORCH_LIBRARIES})
-  if(NOT TARGET nascent_torch_pch)
-    file(WRITE ${CMAKE_BINARY_DIR}/torch_pch.cc "// Holds the precompiled LibTorch header.\n")
-    add_library(nascent_torch_pch STATIC ${CMAKE_BINARY_DIR}/torch_pch.cc)
-    target_link_libraries(nascent_torch_pch PUBLIC ${TORCH_LIBRARIES} fmt::fmt spdlog::spdlog nlohmann_json::nlohmann_json)
-    target_precompile_headers(nascent_torch_pch PRIVATE <torch/torch.h>)
+# Two precompiled headers, built once and shared: what every file reads, and the same with LibTorch.
+function(nascent_precompile name)
+  cmake_parse_arguments(PCH "" "" "HEADERS;LIBRARIES" ${ARGN})
+  file(WRITE ${CMAKE_BINARY_DIR}/${name}.cc "// Holds a precompiled header.\n")
+  add_library(${name} STATIC ${CMAKE_BINARY_DIR}/${name}.cc)
+  target_link_libraries(${name} PUBLIC ${PCH_LIBRARIES})
+  target_precompile_headers(${name} PRIVATE ${PCH_HEADERS})
+endfunction()
+
+set(NASCENT_COMMON_HEADERS
+    <algorithm> <filesystem> <functional> <map> <memory> <optional> <string> <vector> <fmt/format.h> <nlohmann/json.hpp>)
+set(NASCENT_TORCH_HEADERS <ATen/ATen.h> <torch/csrc/autograd/custom_function.h> <torch/nn/module.h>)
+
+function(nascent_use_precompiled target torch)
+  if(torch)
+    target_link_libraries(${target} PUBLIC ${TORCH_LIBRARIES})
+    target_precompile_headers(${target} REUSE_FROM nascent_torch_headers)
+  else()
+    target_precompile_headers(${target} REUSE_FROM nascent_common_headers)
   endif()
-  target_precompile_headers(${target} REUSE_FROM nascent_torch_pch)
 endfunction()
 
 # nascent_room(name [TORCH] [ROOMS other...] [LIBRARIES lib...])
@@ -21,27 +31,21 @@ function(nascent_room name)
   target_include_directories(nascent_${name} PUBLIC ${CMAKE_SOURCE_DIR}/src)
   list(TRANSFORM ROOM_ROOMS PREPEND nascent_)
   target_link_libraries(nascent_${name} PUBLIC ${ROOM_ROOMS} ${ROOM_LIBRARIES})
-  if(ROOM_TORCH)
-    nascent_use_torch(nascent_${name})
-  endif()
+  nascent_use_precompiled(nascent_${name} ${ROOM_TORCH})
   set_property(GLOBAL APPEND PROPERTY NASCENT_ROOMS nascent_${name})
 endfunction()
 
-# Registrations live at the foot of source files that nothing refers to, so programs take rooms whole.
-function(nascent_link_rooms program)
-  cmake_parse_arguments(LINK "" "" "ROOMS" ${ARGN})
-  list(TRANSFORM LINK_ROOMS PREPEND nascent_)
-  target_link_libraries(${program} PRIVATE ${LINK_ROOMS})
+# nascent_program(name source... [TORCH] ROOMS room...)
+function(nascent_program name)
+  cmake_parse_arguments(PROGRAM "TORCH" "" "ROOMS" ${ARGN})
+  add_executable(${name} ${PROGRAM_UNPARSED_ARGUMENTS})
+  list(TRANSFORM PROGRAM_ROOMS PREPEND nascent_)
+  target_link_libraries(${name} PRIVATE ${PROGRAM_ROOMS})
+  nascent_use_precompiled(${name} ${PROGRAM_TORCH})
+  # Registrations live at the foot of source files that nothing refers to, so programs take rooms whole.
   get_property(rooms GLOBAL PROPERTY NASCENT_ROOMS)
   string(REPLACE ";" "," names "${rooms}")
-  set_target_properties(${program} PROPERTIES LINK_LIBRARY_OVERRIDE "WHOLE_ARCHIVE,${names}")
-endfunction()
-
-# nascent_program(name source... ROOMS room...)
-function(nascent_program name)
-  cmake_parse_arguments(PROGRAM "" "" "ROOMS" ${ARGN})
-  add_executable(${name} ${PROGRAM_UNPARSED_ARGUMENTS})
-  nascent_link_rooms(${name} ROOMS ${PROGRAM_ROOMS})
+  set_target_properties(${name} PROPERTIES LINK_LIBRARY_OVERRIDE "WHOLE_ARCHIVE,${names}")
 endfunction()
 
 # Embeds recipes/*.toml, so that the program needs nothing but itself.

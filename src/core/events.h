@@ -21,6 +21,8 @@ class EventSink {
   virtual void emit(const Event& event) = 0;
   // Drops every event with more than `step` steps done: the run goes on from there.
   virtual void rewind(int64_t step) = 0;
+  // What was emitted is safe before a checkpoint that builds on it is written.
+  virtual void flush() {}
 };
 
 }  // namespace nascent

@@ -134,6 +134,11 @@ Option& Option::one_of(std::vector<std::string> choices) {
   return *this;
 }
 
+Option& Option::flag(std::string flag) {
+  flag_ = std::move(flag);
+  return *this;
+}
+
 bool Option::is_list() const {
   return std::holds_alternative<std::vector<std::string>*>(field_) ||
          std::holds_alternative<std::vector<double>*>(field_);
@@ -259,9 +264,9 @@ void OptionTable::read_assignment(const std::string& assignment) {
 }
 
 std::string OptionTable::flag(const Option& option) const {
-  const auto same_name = [&](const Option& other) { return other.name() == option.name(); };
-  const bool unique = std::count_if(options_.begin(), options_.end(), same_name) == 1;
-  return "--" + (unique ? option.name() : option.key());
+  const auto same_flag = [&](const Option& other) { return other.flag() == option.flag(); };
+  const bool unique = std::count_if(options_.begin(), options_.end(), same_flag) == 1;
+  return "--" + (unique ? option.flag() : option.key());
 }
 
 std::string OptionTable::to_toml() const {

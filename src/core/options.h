@@ -40,11 +40,14 @@ class Option {
   Option& range(double low, double high);
   Option& at_least(double low);
   Option& one_of(std::vector<std::string> choices);
+  // The command-line flag, where it should not be the name: `--data` for data.name.
+  Option& flag(std::string flag);
 
   const std::string& name() const { return name_; }
   const std::string& section() const { return section_; }
   std::string key() const { return section_ + "." + name_; }
   const std::string& help() const { return help_; }
+  const std::string& flag() const { return flag_.empty() ? name_ : flag_; }
   const Json& default_value() const { return default_; }
   std::string type() const;        // "integer", "number", "text", "yes/no", "list of text", "list of numbers"
   std::string constraint() const;  // "1 to 100000", "one of a, b", or ""
@@ -61,7 +64,7 @@ class Option {
  private:
   void check(const Json& value, const std::string& origin) const;
 
-  std::string section_, name_, help_;
+  std::string section_, name_, help_, flag_;
   Field field_;
   Json default_;
   double low_, high_;
@@ -97,7 +100,7 @@ class OptionTable {
   void read_toml_file(const std::filesystem::path& path);
   void read_assignment(const std::string& assignment);
 
-  // The command-line flag of an option: `--name`, or `--section.name` where two sections share the name.
+  // The command-line flag of an option: `--name`, or `--section.name` where two options share it.
   std::string flag(const Option& option) const;
 
   std::string to_toml() const;  // every value, with its meaning as a comment

@@ -120,6 +120,9 @@ TEST_F(OptionsTest, FlagsAreShortWhereNamesAreUnique) {
   EXPECT_EQ(table.flag(table.at("train.epochs", "")), "--epochs");
   EXPECT_EQ(table.flag(table.at("train.lr", "")), "--train.lr");
   EXPECT_EQ(table.flag(table.at("arch.lr", "")), "--arch.lr");
+  std::string data;
+  table.section("data", "").add("name", data, "").flag("data");
+  EXPECT_EQ(table.flag(table.at("data.name", "")), "--data");
 }
 
 }  // namespace

@@ -1,0 +1,180 @@
+// The command line: CLI11 reads the words, OptionTable gives them meaning.
+#include <CLI/CLI.hpp>
+
+#include <cstdio>
+#include <iostream>
+
+#include "cli/help.h"
+#include "cli/recipes.h"
+#include "cli/verb.h"
+#include "cli/version.h"
+#include "core/error.h"
+#include "core/interrupt.h"
+#include "core/log.h"
+#include "core/text.h"
+
+namespace nascent {
+
+std::string Invocation::argument(const std::string& what, bool required) const {
+  if (arguments.size() > 1) fail("nascent {}: one {} was expected, found {}: {}.", verb, what, arguments.size(), join(arguments, " "));
+  if (arguments.empty() && required) fail("nascent {}: {} is missing. 'nascent {} --help' shows how it is called.", verb, what, verb);
+  return arguments.empty() ? "" : arguments[0];
+}
+
+void Invocation::print(const std::string& line) const {
+  if (!json) std::cout << line << std::endl;
+}
+
+namespace {
+
+// What one command line asks for, before options get their values.
+struct Request {
+  bool help = false, verbose = false, quiet = false;
+  std::string recipe;
+  std::vector<std::string> configs, sets;
+  struct Value {
+    Option* option;
+    std::string flag, text;
+  };
+  std::vector<Value> values;  // in the order typed
+};
+
+void add_flag(CLI::App& app, Option& option, const std::string& flag, Request& request) {
+  const std::string bare = flag.substr(2), full = option.key();
+  std::string names = flag + ",!--no-" + bare;
+  if (bare != full) names += ",--" + full + ",!--no-" + full;
+  const auto store = [&option, &request, flag](int64_t count) {
+    request.values.push_back({&option, flag, count > 0 ? "true" : "false"});
+  };
+  app.add_flag_function(names, store)->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
+}
+
+void add_value(CLI::App& app, Option& option, const std::string& flag, Request& request) {
+  const std::string full = "--" + option.key();
+  const auto store = [&option, &request, flag](const std::string& text) { request.values.push_back({&option, flag, text}); };
+  app.add_option_function<std::string>(flag == full ? flag : flag + "," + full, store)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
+}
+
+void add_common(CLI::App& app, Verb& verb, Request& request, Invocation& invocation) {
+  app.set_help_flag();
+  app.allow_extras();
+  app.add_flag("-h,--help", request.help);
+  app.add_flag("--json", invocation.json);
+  app.add_flag("-v,--verbose", request.verbose);
+  app.add_flag("-q,--quiet", request.quiet);
+  app.add_option("--recipe", request.recipe);
+  app.add_option("--config", request.configs)->expected(1)->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  app.add_option("--set", request.sets)->expected(1)->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  if (verb.resumable()) app.add_option("--resume", invocation.resume);
+}
+
+std::vector<std::string> known_flags(const CLI::App& app) {
+  std::vector<std::string> flags;
+  for (const CLI::Option* option : app.get_options()) {
+    for (const auto& name : option->get_lnames()) flags.push_back("--" + name);
+  }
+  return flags;
+}
+
+void take_positionals(const CLI::App& app, Invocation& invocation) {
+  for (const auto& word : app.remaining()) {
+    if (word.size() > 1 && word[0] == '-' && std::isdigit(static_cast<unsigned char>(word[1])) == 0) {
+      const std::string flag = word.substr(0, word.find('='));
+      fail("nascent {}: there is no flag '{}'.{} 'nascent {} --help' lists them.", invocation.verb, flag,
+           suggestion(flag, known_flags(app)), invocation.verb);
+    }
+    invocation.arguments.push_back(word);
+  }
+}
+
+// Later sources win: defaults, the resumed run's options, recipe, option files, then the command line.
+void apply(const Request& request, const Invocation& invocation, OptionTable& table) {
+  const auto fixed_by_resume = [&](const std::string& section, const std::string& what) {
+    if (!invocation.resume.empty() && section != "run") {
+      fail("{}: a resumed run keeps its options, so that it ends as if it had never stopped; only run.* may change.", what);
+    }
+  };
+  if (!invocation.resume.empty()) table.read_toml_file(std::filesystem::path(invocation.resume) / "options.toml");
+  if (!request.recipe.empty()) {
+    fixed_by_resume("", "--recipe");
+    table.read_toml(find_recipe(request.recipe).text, "recipe " + request.recipe);
+  }
+  for (const auto& file : request.configs) {
+    fixed_by_resume("", "--config");
+    table.read_toml_file(file);
+  }
+  for (const auto& assignment : request.sets) {
+    fixed_by_resume(assignment.substr(0, assignment.find('.')), "--set " + assignment);
+    table.read_assignment(assignment);
+  }
+  for (const auto& value : request.values) {
+    fixed_by_resume(value.option->section(), value.flag);
+    value.option->set_text(value.text, value.flag);
+  }
+}
+
+int run_verb(const std::string& name, std::vector<std::string> words) {
+  auto verb = Verb::Registry::instance().make(name);
+  OptionTable table;
+  verb->declare(table);
+
+  Request request;
+  Invocation invocation;
+  invocation.verb = name;
+  invocation.options = &table;
+  invocation.command_line = words;
+  CLI::App app;
+  add_common(app, *verb, request, invocation);
+  for (auto& option : table.options()) {
+    option.is_flag() ? add_flag(app, option, table.flag(option), request) : add_value(app, option, table.flag(option), request);
+  }
+  std::reverse(words.begin(), words.end());  // CLI11 takes them last first
+  app.parse(words);
+  take_positionals(app, invocation);
+  if (request.help) {
+    std::cout << verb_help(name, *verb, table);
+    return 0;
+  }
+  log::set_level(request.verbose ? log::Level::debug : request.quiet ? log::Level::warning : log::Level::info);
+  apply(request, invocation, table);
+  invocation.recipe = request.recipe;
+  catch_interrupts();
+  const Json result = verb->run(invocation);
+  if (invocation.json) std::cout << result.dump(2) << std::endl;
+  return 0;
+}
+
+int dispatch(const std::vector<std::string>& words) {
+  if (words.empty() || words[0] == "--help" || words[0] == "-h" || words[0] == "help") {
+    std::cout << program_help();
+    return 0;
+  }
+  if (words[0] == "--version") {
+    std::cout << version_details();
+    return 0;
+  }
+  if (words[0].starts_with("-")) fail("A verb comes first, as in 'nascent search {}'. 'nascent --help' lists the verbs.", words[0]);
+  return run_verb(words[0], {words.begin() + 1, words.end()});
+}
+
+}  // namespace
+
+int run_command_line(const std::vector<std::string>& words) {
+  try {
+    return dispatch(words);
+  } catch (const Interrupted&) {
+    return 130;
+  } catch (const Error& error) {
+    log::error("{}", error.what());
+    return 2;
+  } catch (const CLI::ParseError& error) {
+    log::error("{}", error.what());
+    return 2;
+  } catch (const std::exception& error) {
+    log::error("{}", error.what());
+    return 1;
+  }
+}
+
+}  // namespace nascent

@@ -1,0 +1,42 @@
+// nascent options: the reference of every option of every verb.
+#include "cli/help.h"
+
+namespace nascent {
+namespace {
+
+class OptionsVerb : public Verb {
+ public:
+  std::string arguments() const override { return "[VERB]"; }
+  void declare(OptionTable& table) override {
+    auto section = table.section("options", "What is printed.");
+    section.add("markdown", markdown_, "the whole reference as Markdown, as in docs/options.md");
+  }
+
+  Json run(const Invocation& invocation) override {
+    const std::string only = invocation.argument("verb", false);
+    if (!only.empty()) Verb::Registry::instance().at(only);
+    if (markdown_) {
+      invocation.print(options_reference());
+      return {{"markdown", options_reference()}};
+    }
+    Json all = Json::object();
+    for (const auto& [name, entry] : Verb::Registry::instance().entries()) {
+      if (!only.empty() && name != only) continue;
+      const auto verb = entry.make();
+      OptionTable table;
+      verb->declare(table);
+      if (!table.options().empty()) invocation.print(fmt::format("# nascent {}\n\n{}", name, table.to_toml()));
+      all[name] = table.to_json();
+    }
+    return all;
+  }
+
+ private:
+  bool markdown_ = false;
+};
+
+NASCENT_REGISTER(Verb, "options", "prints every option with its default and meaning, ready to be saved as an option file",
+                 [] { return std::make_unique<OptionsVerb>(); });
+
+}  // namespace
+}  // namespace nascent

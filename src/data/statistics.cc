@@ -1,0 +1,131 @@
+#include "data/statistics.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <exception>
+#include <mutex>
+#include <optional>
+#include <thread>
+
+#include "core/files.h"
+#include "core/log.h"
+
+namespace nascent {
+namespace {
+
+constexpr int cache_version = 1;
+
+struct Sums {
+  uint64_t count = 0;  // pixels of one channel
+  std::vector<uint64_t> sum, squares;
+
+  explicit Sums(int channels) : sum(channels), squares(channels) {}
+  void add(const Image& image);
+  void add(const Sums& other);
+};
+
+void Sums::add(const Image& image) {
+  const size_t channels = sum.size();
+  for (size_t c = 0; c < channels; ++c) {
+    uint64_t total = 0, square = 0;
+    for (size_t i = c; i < image.pixels.size(); i += channels) {
+      const uint32_t value = image.pixels[i];
+      total += value;
+      square += value * value;
+    }
+    sum[c] += total;
+    squares[c] += square;
+  }
+  count += image.pixels.size() / channels;
+}
+
+void Sums::add(const Sums& other) {
+  count += other.count;
+  for (size_t c = 0; c < sum.size(); ++c) {
+    sum[c] += other.sum[c];
+    squares[c] += other.squares[c];
+  }
+}
+
+Sums sum_images(const Dataset& dataset, int workers) {
+  std::atomic<int64_t> next = 0;
+  std::mutex mutex;
+  std::exception_ptr error;
+  Sums all(dataset.channels());
+  const auto work = [&] {
+    Sums sums(dataset.channels());
+    try {
+      Image image;
+      for (int64_t i = next++; i < dataset.size(); i = next++) {
+        dataset.read(i, image);
+        sums.add(image);
+      }
+    } catch (...) {
+      next = dataset.size();
+      const std::lock_guard lock(mutex);
+      error = std::current_exception();
+    }
+    const std::lock_guard lock(mutex);
+    all.add(sums);
+  };
+  {
+    std::vector<std::jthread> threads;
+    for (int i = 0; i < workers; ++i) threads.emplace_back(work);
+  }
+  if (error) std::rethrow_exception(error);
+  return all;
+}
+
+ChannelStatistics compute(const Dataset& dataset, int workers) {
+  const Sums sums = sum_images(dataset, workers);
+  ChannelStatistics statistics;
+  for (size_t c = 0; c < sums.sum.size(); ++c) {
+    const long double count = sums.count, mean = sums.sum[c] / count;
+    const long double variance = std::max(sums.squares[c] / count - mean * mean, 0.0L);
+    statistics.mean.push_back(static_cast<double>(mean / 255));
+    statistics.deviation.push_back(static_cast<double>(std::sqrt(variance) / 255));
+  }
+  return statistics;
+}
+
+std::filesystem::path cache_path(const Dataset& dataset) {
+  return cache_directory() / "statistics" /
+         fmt::format("{}-{}-{:08x}.json", dataset.name(), dataset.size(), dataset.checksum());
+}
+
+std::optional<ChannelStatistics> read_cache(const std::filesystem::path& path, size_t channels) {
+  if (!std::filesystem::exists(path)) return std::nullopt;
+  try {
+    const Json json = Json::parse(read_file(path));
+    ChannelStatistics statistics{json.at("mean").get<std::vector<double>>(),
+                                 json.at("deviation").get<std::vector<double>>()};
+    const bool good = json.at("version").get<int>() == cache_version && statistics.mean.size() == channels &&
+                      statistics.deviation.size() == channels;
+    if (good) return statistics;
+  } catch (const std::exception& error) {
+    log::debug("The cached statistics {} are damaged ({}) and are computed anew.", path.string(), error.what());
+  }
+  return std::nullopt;
+}
+
+void write_cache(const std::filesystem::path& path, const ChannelStatistics& statistics) {
+  try {
+    const Json json = {{"version", cache_version}, {"mean", statistics.mean}, {"deviation", statistics.deviation}};
+    write_file(path, json.dump(2) + "\n");
+  } catch (const std::exception& error) {
+    log::debug("The statistics are not cached: {}", error.what());
+  }
+}
+
+}  // namespace
+
+ChannelStatistics channel_statistics(const Dataset& dataset, int workers) {
+  const auto path = cache_path(dataset);
+  if (const auto cached = read_cache(path, dataset.channels())) return *cached;
+  const ChannelStatistics statistics = compute(dataset, std::max(workers, 1));
+  write_cache(path, statistics);
+  return statistics;
+}
+
+}  // namespace nascent

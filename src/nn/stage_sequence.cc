@@ -1,0 +1,39 @@
+#include "nn/stage_sequence.h"
+
+#include <algorithm>
+#include <string>
+
+namespace nascent {
+
+const at::Tensor& SharedInput::through(const Layer& layer) {
+  for (const auto& [stage, result] : computed_) {
+    if (stage == layer.stage()) return result;
+  }
+  return computed_.emplace_back(layer.stage(), layer.forward(value_)).second;
+}
+
+StageSequence::StageSequence(const Stages& stages) {
+  for (const Stage& stage : stages) {
+    layers_.push_back(register_module(std::to_string(layers_.size()), std::make_shared<Layer>(stage)));
+  }
+}
+
+at::Tensor StageSequence::forward(const at::Tensor& x) const {
+  at::Tensor result = x;
+  for (const auto& layer : layers_) result = layer->forward(result);
+  return result;
+}
+
+at::Tensor StageSequence::forward(SharedInput& x) const {
+  if (layers_.empty() || !layers_.front()->is_stateless()) return forward(x.value());
+  at::Tensor result = x.through(*layers_.front());
+  for (size_t i = 1; i < layers_.size(); ++i) result = layers_[i]->forward(result);
+  return result;
+}
+
+bool StageSequence::is_zero() const {
+  return std::any_of(layers_.begin(), layers_.end(),
+                     [](const auto& layer) { return layer->stage().kind == StageKind::zero; });
+}
+
+}  // namespace nascent

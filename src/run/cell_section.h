@@ -1,0 +1,12 @@
+// The report's genotype: the cells drawn by graphviz, and every text form to copy.
+#pragma once
+
+#include <string>
+
+#include "space/genotype.h"
+
+namespace nascent {
+
+std::string cell_section(const Genotype& genotype);
+
+}  // namespace nascent

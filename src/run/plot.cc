@@ -1,0 +1,146 @@
+#include "run/plot.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/log.h"
+#include "run/subprocess.h"
+#include "run/svg.h"
+
+namespace nascent {
+namespace {
+
+// Colours that stand for the page's own until the drawing is done: axes, grid, and one per curve.
+struct Colour {
+  int red, green, blue;
+  std::string variable;
+};
+
+std::vector<Colour> colours() {
+  std::vector<Colour> all = {{1, 1, 1, "var(--axis)"}, {2, 2, 2, "var(--grid)"}};
+  for (int i = 0; i < kPlotColours; ++i) all.push_back({3, 3, 10 + i, fmt::format("var(--c{})", i)});
+  return all;
+}
+
+std::string in_page_colours(std::string svg) {
+  for (const auto& [red, green, blue, variable] : colours()) {
+    svg = replace_all(std::move(svg), fmt::format("rgb({:3}, {:3}, {:3})", red, green, blue), variable);
+    svg = replace_all(std::move(svg), fmt::format("rgb({},{},{})", red, green, blue), variable);
+  }
+  return svg;
+}
+
+Points drawable_points(const Points& points) {
+  Points kept;
+  // Beyond the limit a range's width would not be finite either.
+  const auto drawable = [](double value) { return std::abs(value) <= 1e300; };
+  std::copy_if(points.begin(), points.end(), std::back_inserter(kept),
+               [&](const auto& point) { return drawable(point.first) && drawable(point.second); });
+  return kept;
+}
+
+struct Range {
+  double low = INFINITY, high = -INFINITY;
+  void include(double value) { low = std::min(low, value), high = std::max(high, value); }
+  // Means of equal numbers differ in their last bits.
+  bool flat() const { return high - low <= 1e-9 * std::max(std::abs(low), std::abs(high)); }
+  // Never empty, and with room for a line that lies on the border.
+  Range widened(double share) const {
+    const double span = !flat() ? high - low : high == 0 ? 1 : std::abs(high);
+    return {low - share * span, high + share * span};
+  }
+};
+
+// 1, 2 or 5 times a power of ten, for four to eight tics.
+double tic_distance(const Range& range) {
+  const double most = (range.high - range.low) / 4;
+  const double power = std::pow(10, std::floor(std::log10(most)));
+  return power * (most >= 5 * power ? 5 : most >= 2 * power ? 2 : 1);
+}
+
+std::string axes(const Plot& plot, const Range& x, const Range& y) {
+  const Range shown_x = x.widened(x.flat() ? 0.5 : 0.02);
+  const Range shown_y = plot.top > 0 ? Range{0, plot.top} : y.widened(y.flat() ? 0.5 : 0.05);
+  std::string script =
+      fmt::format("set xrange [{}:{}]\nset yrange [{}:{}]\n", shown_x.low, shown_x.high, shown_y.low, shown_y.high);
+  if (plot.small) {
+    return script + fmt::format("set xtics ({0}, {1})\nset ytics (0, {2})\n", x.low, x.high, plot.top);
+  }
+  // Epochs and steps are whole numbers: no tic at 1.5.
+  return script +
+         fmt::format("set xtics {}\nset ytics {}\n", std::max(1.0, tic_distance(shown_x)), tic_distance(shown_y));
+}
+
+std::string curve_command(size_t index, const Points& points) {
+  const std::string colour = fmt::format("lc rgb '#0303{:02x}'", 10 + index % kPlotColours);
+  std::string command = fmt::format("$data{0} with lines lw 1.6 {1}", index, colour);
+  if (points.size() <= 30) {
+    command += fmt::format(", $data{0} with circles fs solid noborder {1}", index, colour);
+  }
+  return command;
+}
+
+std::string script_of(const Plot& plot) {
+  std::string data, commands;
+  Range x, y;
+  for (size_t i = 0; i < plot.curves.size(); ++i) {
+    const Points points = drawable_points(plot.curves[i].points);
+    if (points.empty()) continue;
+    data += fmt::format("$data{} << EOD\n", i);
+    for (const auto& [px, py] : points) {
+      data += fmt::format("{} {}\n", px, py);
+      x.include(px);
+      y.include(py);
+    }
+    data += "EOD\n";
+    commands += (commands.empty() ? "plot " : ", ") + curve_command(i, points);
+  }
+  // A drawing per plot, come what may: the caller counts them.
+  if (commands.empty()) return "set xrange [0:1]\nset yrange [0:1]\nplot NaN\n";
+  return data + axes(plot, x, y) + commands + "\n";
+}
+
+std::string preamble(const Plot& plot) {
+  const int font = plot.small ? 10 : 11;
+  return fmt::format(
+      "reset\nset terminal svg size {},{} dynamic rounded noenhanced font 'sans-serif,{}'\n"
+      "set style circle radius screen 0.009\nset border 1 lc rgb '#010101' lw 0.7\n"
+      "set tics nomirror out scale 0.4 textcolor rgb '#010101'\nset xtics offset 0,0.3\n"
+      "set grid ytics lt 1 lc rgb '#020202' lw 0.7\nunset key\n{}",
+      plot.width, plot.height, font,
+      plot.small ? "set lmargin 4\nset rmargin 1.5\nset tmargin 0.6\nset bmargin 1.6\n"
+                 : "set rmargin 2\nset tmargin 0.7\nset bmargin 1.8\n");
+}
+
+}  // namespace
+
+std::optional<std::vector<std::string>> draw_plots(const std::vector<Plot>& plots) {
+  std::string script;
+  for (const auto& plot : plots) script += preamble(plot) + script_of(plot);
+  const auto output = run_program({"gnuplot"}, script);
+  if (!output) return std::nullopt;
+  std::vector<std::string> drawings = inline_svgs(output->out);
+  if (output->exit_code != 0 || drawings.size() != plots.size()) {
+    log::warning("gnuplot failed (exit code {}): {}", output->exit_code, output->err);
+    return std::nullopt;
+  }
+  for (auto& drawing : drawings) drawing = in_page_colours(std::move(drawing));
+  return drawings;
+}
+
+Points thinned(const Points& points, size_t most) {
+  if (points.size() <= most) return points;
+  Points means;
+  const size_t group = (points.size() + most - 1) / most;
+  for (size_t start = 0; start < points.size(); start += group) {
+    const size_t end = std::min(points.size(), start + group);
+    double x = 0, y = 0;
+    for (size_t i = start; i < end; ++i) x += points[i].first, y += points[i].second;
+    means.emplace_back(x / (end - start), y / (end - start));
+  }
+  return means;
+}
+
+}  // namespace nascent

@@ -1,0 +1,238 @@
+#include "run/run_directory.h"
+
+#include <fmt/chrono.h>
+#include <toml++/toml.h>
+#include <unistd.h>
+
+#include <array>
+#include <cctype>
+#include <chrono>
+#include <sstream>
+
+#include "core/error.h"
+#include "core/files.h"
+
+namespace nascent {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr std::array kStatusNames = {"running", "done", "interrupted", "failed"};
+constexpr std::array kFiles = {"options.toml", "run.json",          "events.sqlite", "events.sqlite-wal",
+                               "checkpoints",  "events.sqlite-shm", "genotype.json", "genotype.txt",
+                               "result.json",  "model.nascent",     "report.html"};
+
+std::string now() {
+  const auto time = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
+  return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(time));
+}
+
+Json read_json(const fs::path& path) {
+  try {
+    return Json::parse(read_file(path));
+  } catch (const Json::exception& error) {
+    fail("{} is damaged: {}.", path.string(), error.what());
+  }
+}
+
+std::string pretty(const Json& json) { return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n"; }
+
+bool is_run(const fs::path& path) { return fs::exists(path / "run.json"); }
+
+bool is_partial(const fs::path& file) { return file.filename().string().find(".partial.") != std::string::npos; }
+
+// A directory with nothing in it but what a run killed at birth may have left.
+bool is_free(const fs::path& path) {
+  if (!fs::exists(path)) return true;
+  if (!fs::is_directory(path)) return false;
+  for (const auto& entry : fs::directory_iterator(path)) {
+    if (entry.path().filename() != "lock" && !is_partial(entry.path())) return false;
+  }
+  return true;
+}
+
+std::string as_file_name(std::string text) {
+  for (char& c : text) {
+    if (!std::isalnum(static_cast<unsigned char>(c)) && c != '.' && c != '_') c = '-';
+  }
+  return text;
+}
+
+// Making the directory is what takes the name, so that two programs started together get two.
+fs::path take_free_name(const RunDescription& description) {
+  fs::create_directories("runs");
+  const std::string name = description.name.empty() ? "" : "-" + as_file_name(description.name);
+  for (int n = 1;; ++n) {
+    const fs::path path = fs::path("runs") / fmt::format("{}{}-{}", description.verb, name, n);
+    if (fs::create_directory(path)) return path;
+  }
+}
+
+void check_may_create(const fs::path& path, const std::string& verb, bool overwrite) {
+  if (is_run(path) && !overwrite) {
+    fail(
+        "{0} holds a run already. Go on with it by 'nascent {1} --resume {0}', replace it by --overwrite, or choose "
+        "another directory.",
+        path.string(), verb);
+  }
+  if (!is_run(path) && !is_free(path)) {
+    fail("{} exists and is not a run, so nothing is written there. Choose another directory.", path.string());
+  }
+}
+
+void check_is_run(const fs::path& path) {
+  if (!fs::is_directory(path)) fail("There is no run {}.", path.string());
+  if (!is_run(path)) fail("{} is not a run: it has no run.json.", path.string());
+}
+
+void remove_run_files(const fs::path& path) {
+  for (const char* file : kFiles) fs::remove_all(path / file);
+}
+
+// What a process killed while writing left beside the files. The report is left alone: another process may write it.
+void remove_partial_files(const fs::path& folder) {
+  if (!fs::is_directory(folder)) return;
+  std::vector<fs::path> partial;
+  for (const auto& entry : fs::directory_iterator(folder)) {
+    if (is_partial(entry.path()) && !entry.path().filename().string().starts_with("report.html")) {
+      partial.push_back(entry.path());
+    }
+  }
+  for (const auto& file : partial) fs::remove(file);
+}
+
+Json describe_options(const OptionTable& options) {
+  Json all = Json::array();
+  for (const auto& option : options.options()) {
+    all.push_back({{"key", option.key()}, {"default", option.default_value()}, {"meaning", option.help()}});
+  }
+  return all;
+}
+
+// Every text form under its name, for people to copy from.
+std::string every_form(const Genotype& genotype) {
+  std::string text = describe(genotype) + "\n";
+  for (const auto& form : text_forms(genotype)) text += fmt::format("\n# {}\n{}\n", form, to_text(genotype, form));
+  return text;
+}
+
+}  // namespace
+
+std::string status_text(RunStatus status) { return kStatusNames[static_cast<size_t>(status)]; }
+
+RunDirectory::RunDirectory(fs::path path, std::unique_ptr<RunLock> lock)
+    : path_(std::move(path)), lock_(std::move(lock)) {}
+
+RunDirectory RunDirectory::create(const fs::path& path, const RunDescription& description, const OptionTable& options,
+                                  bool overwrite) {
+  if (!path.empty()) check_may_create(path, description.verb, overwrite);
+  const fs::path place = path.empty() ? take_free_name(description) : path;
+  fs::create_directories(place);
+  RunDirectory run(place, std::make_unique<RunLock>(place / "lock"));
+  check_may_create(place, description.verb, overwrite);  // again, now that nobody else can
+  remove_run_files(place);
+  remove_partial_files(place);
+  run.info_ = {{"format", 1},
+               {"verb", description.verb},
+               {"name", description.name},
+               {"version", description.version},
+               {"command", description.command},
+               {"facts", Json::array()},
+               {"status", status_text(RunStatus::running)},
+               {"message", ""},
+               {"started", now()},
+               {"resumed", Json::array()},
+               {"ended", nullptr},
+               {"options", Json::array()}};
+  for (const auto& [label, text] : description.facts) run.info_["facts"].push_back({label, text});
+  fs::create_directories(run.checkpoints_path());
+  run.write_options(options);
+  return run;
+}
+
+RunDirectory RunDirectory::resume(const fs::path& path, const std::string& verb) {
+  check_is_run(path);
+  RunDirectory run(path, std::make_unique<RunLock>(path / "lock"));
+  run.read_info();
+  if (run.info_.value("verb", "") != verb) {
+    fail("{0} is a run of 'nascent {1}'. Go on with it by 'nascent {1} --resume {0}'.", path.string(),
+         run.info_.value("verb", ""));
+  }
+  remove_partial_files(path);
+  remove_partial_files(run.checkpoints_path());
+  run.info_["status"] = status_text(RunStatus::running);
+  run.info_["message"] = "";
+  run.info_["ended"] = nullptr;
+  run.info_["resumed"].push_back(now());
+  run.write_info();
+  return run;
+}
+
+RunDirectory RunDirectory::view(const fs::path& path) {
+  check_is_run(path);
+  RunDirectory run(path, nullptr);
+  run.read_info();
+  return run;
+}
+
+void RunDirectory::write_options(const OptionTable& options) {
+  const std::string heading = fmt::format(
+      "# Every option of this run of nascent {} {}, as it was resolved. 'nascent {} --resume' reads this file.\n\n",
+      info_["verb"].get<std::string>(), info_["version"].get<std::string>(), info_["verb"].get<std::string>());
+  write_file(options_path(), heading + options.to_toml());
+  info_["options"] = describe_options(options);
+  // Last: a directory is a run once it has run.json, and then it has its options too.
+  write_info();
+}
+
+void RunDirectory::write_genotype(const Genotype& genotype) {
+  write_file(path_ / "genotype.txt", every_form(genotype));
+  write_file(genotype_path(), to_text(genotype, "json") + "\n");
+}
+
+void RunDirectory::write_result(const Json& result) { write_file(result_path(), pretty(result)); }
+
+void RunDirectory::finish(RunStatus status, const std::string& message) {
+  info_["status"] = status_text(status);
+  info_["message"] = message;
+  info_["ended"] = now();
+  write_info();
+}
+
+RunStatus RunDirectory::status() const {
+  const std::string said = info_.value("status", "running");
+  const bool killed = said == "running" && lock_ == nullptr && !RunLock::is_held(path_ / "lock");
+  if (killed) return RunStatus::interrupted;
+  for (size_t i = 0; i < kStatusNames.size(); ++i) {
+    if (said == kStatusNames[i]) return static_cast<RunStatus>(i);
+  }
+  fail("{}: the status is '{}'; expected: running, done, interrupted or failed.", (path_ / "run.json").string(), said);
+}
+
+std::optional<Genotype> RunDirectory::genotype() const {
+  if (!fs::exists(genotype_path())) return std::nullopt;
+  return parse_genotype(read_file(genotype_path()), "json");
+}
+
+Json RunDirectory::result() const { return fs::exists(result_path()) ? read_json(result_path()) : Json::object(); }
+
+Json RunDirectory::options() const {
+  if (!fs::exists(options_path())) return Json::object();
+  try {
+    std::ostringstream json;
+    json << toml::json_formatter(toml::parse(read_file(options_path())));
+    return Json::parse(json.str());
+  } catch (const toml::parse_error& error) {
+    fail("{} is damaged: {}.", options_path().string(), std::string(error.description()));
+  }
+}
+
+void RunDirectory::read_info() {
+  info_ = read_json(path_ / "run.json");
+  if (!info_.is_object()) fail("{} is damaged: expected an object.", (path_ / "run.json").string());
+}
+
+void RunDirectory::write_info() const { write_file(path_ / "run.json", pretty(info_)); }
+
+}  // namespace nascent

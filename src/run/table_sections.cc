@@ -1,0 +1,100 @@
+#include "run/table_sections.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "run/html.h"
+
+namespace nascent {
+namespace {
+
+// Nested objects become "outer inner" rows.
+void add_rows(const Json& json, const std::string& prefix, std::vector<html::Row>& rows) {
+  for (const auto& [key, value] : json.items()) {
+    const std::string name = prefix.empty() ? html::words(key) : prefix + " · " + html::words(key);
+    if (value.is_object()) {
+      add_rows(value, name, rows);
+    } else {
+      rows.push_back({{html::escape(name), html::escape(html::value_text(value))}, ""});
+    }
+  }
+}
+
+struct OptionRow {
+  std::string key;
+  Json value, standard;
+  std::string meaning;
+  bool changed = false;
+};
+
+// 3 and 3.0 are the same option.
+bool same(const Json& a, const Json& b) {
+  if (a.is_number() && b.is_number()) return a.get<double>() == b.get<double>();
+  if (!a.is_array() || !b.is_array() || a.size() != b.size()) return a == b;
+  return std::equal(a.begin(), a.end(), b.begin(), same);
+}
+
+const Json* find_value(const Json& values, const std::string& key) {
+  const size_t dot = key.find('.');
+  if (dot == std::string::npos || !values.contains(key.substr(0, dot))) return nullptr;
+  const Json& section = values[key.substr(0, dot)];
+  const auto value = section.find(key.substr(dot + 1));
+  return value == section.end() ? nullptr : &*value;
+}
+
+// In the order in which the program declares them, which run.json keeps; values are those of options.toml.
+std::vector<OptionRow> option_rows(const RunDirectory& run) {
+  const Json values = run.options();
+  std::vector<OptionRow> rows;
+  for (const auto& option : run.info().value("options", Json::array())) {
+    OptionRow row{option.value("key", ""), nullptr, option.value("default", Json()), option.value("meaning", "")};
+    const Json* value = find_value(values, row.key);
+    if (value == nullptr) continue;
+    row.value = *value;
+    row.changed = !same(row.value, row.standard);
+    rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
+std::string shown(const Json& value) {
+  const std::string text = html::value_text(value);
+  return text.empty() ? "<span class=\"soft\">(empty)</span>" : html::escape(text);
+}
+
+std::string option_table(const std::vector<OptionRow>& options, bool mark) {
+  std::vector<html::Row> rows;
+  for (const auto& option : options) {
+    rows.push_back({{fmt::format("<code>{}</code>", html::escape(option.key)), shown(option.value),
+                     option.changed ? shown(option.standard) : "",
+                     fmt::format("<span class=\"soft\">{}</span>", html::escape(option.meaning))},
+                    mark && option.changed ? "changed" : ""});
+  }
+  return html::table({"option", "value", "default was", "meaning"}, rows);
+}
+
+}  // namespace
+
+std::string result_section(const RunDirectory& run) {
+  const Json result = run.result();
+  if (!result.is_object() || result.empty()) return "";
+  std::vector<html::Row> rows;
+  add_rows(result, "", rows);
+  return html::section("Result", html::table({"", "value"}, rows));
+}
+
+std::string option_section(const RunDirectory& run) {
+  const std::vector<OptionRow> all = option_rows(run);
+  if (all.empty()) return "";
+  std::vector<OptionRow> changed;
+  std::copy_if(all.begin(), all.end(), std::back_inserter(changed), [](const OptionRow& row) { return row.changed; });
+  std::string markup =
+      fmt::format("<p class=\"soft\">{} of {} differ from their defaults.</p>\n", changed.size(), all.size());
+  if (!changed.empty()) markup += option_table(changed, false);
+  markup += html::details(fmt::format("All {} options", all.size()), option_table(all, true));
+  return html::section("Options", markup);
+}
+
+}  // namespace nascent

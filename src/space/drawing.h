@@ -1,0 +1,20 @@
+// Pictures of genotypes as Graphviz text: `dot -Tsvg` turns it into one.
+#pragma once
+
+#include <string>
+
+#include "space/genotype.h"
+
+namespace nascent {
+
+// One cluster per cell, left to right from inputs to output; edges carry their operation in the colour of its family.
+std::string to_dot(const Genotype& genotype);
+
+// The family an operation belongs to by its stages: "none", "skip", "pool", "separable", "dilated" or "convolution".
+std::string operation_family(const std::string& op);
+
+// A name for a state: c_{k-2} and c_{k-1} for the inputs of a cell with two, "in" for a single one, the number for
+// nodes.
+std::string state_name(const CellGenotype& cell, int state);
+
+}  // namespace nascent

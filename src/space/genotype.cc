@@ -1,0 +1,134 @@
+#include "space/genotype.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <set>
+
+#include "core/error.h"
+#include "core/files.h"
+#include "core/text.h"
+#include "space/genotype_form.h"
+#include "space/operation.h"
+#include "space/scanner.h"
+#include "space/shipped_genotypes.h"
+#include "space/space.h"
+
+namespace nascent {
+
+namespace {
+
+const GenotypeForm::Registry& forms() { return GenotypeForm::Registry::instance(); }
+
+std::string recognise(const std::string& text) {
+  for (const auto& [name, entry] : forms().entries()) {
+    if (entry.make()->recognises(text)) return name;
+  }
+  fail("This is not a genotype in any known form ({}), at {}", join(forms().names(), ", "), point_at(text, 0));
+}
+
+// "nasbench201:1234": an architecture by its place in the order of Space::enumerate.
+std::optional<Genotype> find_by_index(const std::string& name) {
+  const size_t colon = name.rfind(':');
+  if (colon == std::string::npos || !Space::Registry::instance().contains(name.substr(0, colon))) return std::nullopt;
+  const std::string index = name.substr(colon + 1);
+  const bool digits =
+      !index.empty() && index.size() <= 15 && index.find_first_not_of("0123456789") == std::string::npos;
+  if (!digits)
+    fail("'{}' does not name an architecture: expected a whole number after the colon, found '{}'.", name, index);
+  return find_space(name.substr(0, colon))->at(std::stod(index));
+}
+
+bool is_file(const std::string& path) {
+  std::error_code ignored;
+  return path.size() < 4096 && std::filesystem::is_regular_file(path, ignored);
+}
+
+bool looks_like_text(const std::string& text) { return text.find_first_of("{|(\n") != std::string::npos; }
+
+}  // namespace
+
+const CellGenotype& Genotype::cell(const std::string& type) const {
+  std::vector<std::string> types;
+  for (const CellGenotype& cell : cells) {
+    if (cell.type == type) return cell;
+    types.push_back("'" + cell.type + "'");
+  }
+  fail("The genotype has no cell of type '{}'; it has: {}.", type, types.empty() ? "none" : join(types, ", "));
+}
+
+std::string unknown_operation(const std::string& op) {
+  const auto& registry = Operation::Registry::instance();
+  if (registry.contains(op)) return "";
+  return fmt::format("'{}' is not a known operation.{} Known: {}", op, suggestion(op, registry.names()),
+                     join(registry.names(), ", "));
+}
+
+std::string to_text(const Genotype& genotype, const std::string& form) {
+  const auto writer = forms().make(form);
+  const std::string obstacle = writer->obstacle(genotype);
+  if (!obstacle.empty()) {
+    fail("The form '{}' cannot express this genotype: {}. It can be written as {}.", form, obstacle,
+         join(text_forms(genotype), ", "));
+  }
+  return writer->write(genotype);
+}
+
+Genotype parse_genotype(const std::string& text, const std::string& form, const std::string& space) {
+  return forms().make(form.empty() ? recognise(text) : form)->read(text, space);
+}
+
+std::vector<std::string> text_forms(const Genotype& genotype) {
+  std::vector<std::string> names = {"json"};
+  for (const auto& [name, entry] : forms().entries()) {
+    if (name != "json" && entry.make()->obstacle(genotype).empty()) names.push_back(name);
+  }
+  return names;
+}
+
+Genotype find_genotype(const std::string& name_text_or_path) {
+  std::string name(trim(name_text_or_path));
+  if (is_file(name + "/genotype.json")) name += "/genotype.json";  // a run's folder
+  if (const auto shipped = shipped_genotype(name)) return *shipped;
+  if (auto indexed = find_by_index(name)) return *std::move(indexed);
+  if (is_file(name)) {
+    try {
+      return parse_genotype(read_file(name));
+    } catch (const Error& error) {
+      fail("{}: {}", name, error.what());
+    }
+  }
+  if (looks_like_text(name)) return parse_genotype(name_text_or_path);
+  fail("There is no genotype '{}', nor a file of that name.{} Known: {}.", name, suggestion(name, known_genotypes()),
+       join(known_genotypes(), ", "));
+}
+
+int cell_depth(const CellGenotype& cell) {
+  // Edges on the longest path to each state; -1: no path from an input.
+  std::vector<int> depth(cell.inputs, 0);
+  for (const GenotypeNode& node : cell.nodes) {
+    int deepest = -1;
+    for (const GenotypeEdge& edge : node.edges) {
+      if (edge.op != "none" && depth.at(edge.from) >= 0) deepest = std::max(deepest, depth[edge.from] + 1);
+    }
+    depth.push_back(deepest);
+  }
+  int deepest = -1;
+  for (int state : cell.output) deepest = std::max(deepest, depth.at(state));
+  return deepest + 1;
+}
+
+double cell_width(const CellGenotype& cell) {
+  double width = 0;
+  for (const GenotypeNode& node : cell.nodes) {
+    int edges = 0, from_inputs = 0;
+    for (const GenotypeEdge& edge : node.edges) {
+      if (edge.op == "none") continue;
+      ++edges;
+      if (edge.from < cell.inputs) ++from_inputs;
+    }
+    if (edges > 0) width += static_cast<double>(from_inputs) / edges;
+  }
+  return width;
+}
+
+}  // namespace nascent

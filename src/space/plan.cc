@@ -1,0 +1,124 @@
+#include "space/plan.h"
+
+#include "core/error.h"
+
+namespace nascent {
+
+namespace {
+
+const std::string& skeleton_of(const Space& space, const NetworkOptions& options) {
+  return options.skeleton.empty() ? space.skeleton() : options.skeleton;
+}
+
+void check_images(const Shape& input, int classes) {
+  if (input.channels < 1 || input.height < 1 || input.width < 1) {
+    fail("Images of {}x{}x{} (channels x height x width) cannot enter a network; every side must be at least 1.",
+         input.channels, input.height, input.width);
+  }
+  if (classes < 1) fail("A network needs at least 1 class, not {}.", classes);
+}
+
+Shape node_input_shape(const NodePlan& node, const std::vector<Shape>& states, const std::string& type) {
+  Shape sum;
+  for (size_t e = 0; e < node.edges.size(); ++e) {
+    for (const Stages& candidate : node.edges[e].candidates) {
+      const Shape shape = output_shape(candidate, states.at(node.edges[e].from));
+      if (e == 0 && &candidate == &node.edges[e].candidates.front()) sum = shape;
+      if (shape == sum) continue;
+      fail("In a cell of type '{}', node {} adds {}x{}x{} to {}x{}x{}.", type, states.size(), shape.channels,
+           shape.height, shape.width, sum.channels, sum.height, sum.width);
+    }
+  }
+  return sum;
+}
+
+int64_t cell_parameters(const CellPlan& cell) {
+  int64_t sum = cell.shortcut ? parameters(*cell.shortcut) : 0;
+  for (const Stages& stages : cell.preprocess) sum += parameters(stages);
+  for (const NodePlan& node : cell.nodes) {
+    for (const EdgePlan& edge : node.edges) {
+      for (const Stages& stages : edge.candidates) sum += parameters(stages);
+    }
+    for (const Stages& stages : node.candidates) sum += parameters(stages);
+  }
+  return sum;
+}
+
+int64_t node_multiply_adds(const NodePlan& node, const std::vector<Shape>& states, const std::string& type) {
+  int64_t sum = 0;
+  for (const EdgePlan& edge : node.edges) {
+    for (const Stages& stages : edge.candidates) sum += multiply_adds(stages, states[edge.from]);
+  }
+  const Shape input = node_input_shape(node, states, type);
+  for (const Stages& stages : node.candidates) sum += multiply_adds(stages, input);
+  return sum;
+}
+
+int64_t cell_multiply_adds(const CellPlan& cell) {
+  const std::vector<Shape> states = state_shapes(cell);
+  int64_t sum = cell.shortcut ? multiply_adds(*cell.shortcut, states[0]) : 0;
+  for (size_t i = 0; i < cell.preprocess.size(); ++i) sum += multiply_adds(cell.preprocess[i], cell.input_shapes[i]);
+  for (const NodePlan& node : cell.nodes) sum += node_multiply_adds(node, states, cell.type);
+  return sum;
+}
+
+}  // namespace
+
+void NetworkOptions::declare(OptionTable& table) {
+  auto section = table.section("network", "The network or supernet that is built from cells.");
+  section.add("channels", channels, "channels of the first cells' nodes; 0: 36 for DARTS networks, 16 while searching")
+      .range(0, 4096);
+  section.add("cells", cells, "number of cells (per stage in nasbench201 and nasbench101); 0: as in the papers")
+      .range(0, 1000);
+  section.add(
+      "skeleton", skeleton,
+      "how cells are stacked: " + join(Skeleton::Registry::instance().names(), ", ") + "; empty: the space's own");
+  section.add("auxiliary", auxiliary, "second head in training, at two thirds of the depth (DARTS skeletons)");
+  section.add("drop-path", drop_path, "probability of dropping an edge at the end of training, growing from 0")
+      .range(0, 1);
+}
+
+NetworkPlan plan_supernet(const Space& space, const NetworkOptions& options, Shape input, int classes) {
+  check_images(input, classes);
+  return Skeleton::Registry::instance().make(skeleton_of(space, options), space, nullptr, options, input, classes);
+}
+
+NetworkPlan plan_network(const Space& space, const Genotype& genotype, const NetworkOptions& options, Shape input,
+                         int classes) {
+  check_images(input, classes);
+  space.validate(genotype);
+  return Skeleton::Registry::instance().make(skeleton_of(space, options), space, &genotype, options, input, classes);
+}
+
+std::vector<Shape> state_shapes(const CellPlan& cell) {
+  std::vector<Shape> states;
+  for (size_t i = 0; i < cell.preprocess.size(); ++i) {
+    states.push_back(output_shape(cell.preprocess[i], cell.input_shapes[i]));
+  }
+  for (const NodePlan& node : cell.nodes) {
+    Shape shape = node_input_shape(node, states, cell.type);
+    if (!node.candidates.empty()) shape = output_shape(node.candidates.front(), shape);
+    states.push_back(shape);
+  }
+  return states;
+}
+
+int64_t count_parameters(const NetworkPlan& plan, bool with_auxiliary) {
+  int64_t sum = parameters(plan.head) + (with_auxiliary ? parameters(plan.auxiliary) : 0);
+  for (const Stages& stem : plan.stems) sum += parameters(stem);
+  for (const CellPlan& cell : plan.cells) sum += cell_parameters(cell);
+  return sum;
+}
+
+int64_t count_multiply_adds(const NetworkPlan& plan) {
+  int64_t sum = multiply_adds(plan.head, plan.cells.back().output_shape);
+  Shape shape = plan.input;
+  for (const Stages& stem : plan.stems) {
+    sum += multiply_adds(stem, shape);
+    shape = output_shape(stem, shape);
+  }
+  for (const CellPlan& cell : plan.cells) sum += cell_multiply_adds(cell);
+  return sum;
+}
+
+}  // namespace nascent

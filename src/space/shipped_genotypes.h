@@ -1,0 +1,13 @@
+// The published genotypes that come with the program, by name.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "space/genotype.h"
+
+namespace nascent {
+
+std::optional<Genotype> shipped_genotype(const std::string& name);
+
+}  // namespace nascent

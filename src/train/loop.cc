@@ -1,0 +1,152 @@
+#include "train/loop.h"
+
+#include <chrono>
+#include <cmath>
+
+#include "core/error.h"
+#include "core/interrupt.h"
+#include "core/log.h"
+#include "core/progress.h"
+
+namespace nascent {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr int kVersion = 1;
+constexpr const char* kPosition = "loop";
+constexpr const char* kJob = "job.";
+
+class NoEvents : public EventSink {
+ public:
+  void emit(const Event&) override {}
+  void rewind(int64_t) override {}
+};
+
+class Loop {
+ public:
+  Loop(Job& job, const LoopOptions& options)
+      : job_(job),
+        options_(options),
+        events_(options.events != nullptr ? *options.events : no_events_),
+        steps_(job.steps()) {
+    if (steps_ <= 0) fail("{}: an epoch has no steps. Lower the batch size or use more data.", job.label());
+  }
+
+  void run() {
+    take_up();
+    if (finished()) return;
+    Progress progress(job_.label(), job_.epochs() * steps_, done());
+    written_ = Clock::now();
+    while (!finished()) {
+      job_.start_epoch(epoch_, step_, events_);
+      do {
+        progress.advance(1, step());
+        stop_if_asked();
+      } while (step_ != 0);
+    }
+  }
+
+ private:
+  bool finished() const { return epoch_ >= job_.epochs(); }
+  int64_t done() const { return epoch_ * steps_ + step_; }
+
+  // Where to begin: at the newest checkpoint or at the start.
+  void take_up() {
+    if (options_.checkpoints == nullptr) return;
+    if (!options_.resume) {
+      if (options_.checkpoints->empty()) return;
+      fail("{} holds checkpoints of another run. Go on with it by --resume, or choose another folder.",
+           options_.checkpoints->folder().string());
+    }
+    if (const auto state = options_.checkpoints->newest()) {
+      restore(*state);
+      log::info("{}: going on from {}", job_.label(), state->origin());
+    }
+    events_.rewind(done());
+  }
+
+  void restore(const State& state) {
+    const Json& position = state.value(kPosition);
+    if (const int version = position.value("version", 0); version != kVersion) {
+      fail("{} was written by version {} of the loop; this one reads version {}. Start the run again.", state.origin(),
+           version, kVersion);
+    }
+    const auto label = position.at("job").get<std::string>();
+    const auto steps = position.at("steps").get<int64_t>();
+    if (label != job_.label() || steps != steps_) {
+      fail("{} belongs to a '{}' of {} steps an epoch; this is a '{}' of {}. Resume with the options it began with.",
+           state.origin(), label, steps, job_.label(), steps_);
+    }
+    job_.load(state, kJob);
+    epoch_ = position.at("epoch").get<int64_t>();
+    step_ = position.at("step").get<int64_t>();
+  }
+
+  // Takes one step, with the end of the epoch where it is the last; returns its note.
+  std::string step() {
+    const StepReport report = job_.step(epoch_, step_, events_);
+    check(report);
+    ++taken_;
+    if (++step_ == steps_) {
+      job_.end_epoch(epoch_, events_);
+      ++epoch_;
+      step_ = 0;
+    }
+    if (checkpoint_due()) write_checkpoint();
+    return report.note;
+  }
+
+  void check(const StepReport& report) const {
+    const bool bad_loss = !std::isfinite(report.loss);
+    if (!bad_loss && std::isfinite(report.gradient_norm)) return;
+    const auto path = options_.checkpoints != nullptr ? options_.checkpoints->newest_path() : std::filesystem::path();
+    fail(
+        "{}: the {} is {} at epoch {}, step {} ({} steps into the run), {}. {} Lower the learning rate, clip "
+        "gradients more, or look at these images.",
+        job_.label(), bad_loss ? "loss" : "gradient norm", bad_loss ? report.loss : report.gradient_norm, epoch_, step_,
+        done(), report.batch.empty() ? "batch not named" : report.batch,
+        path.empty() ? "No checkpoint has been written." : "The last good checkpoint is " + path.string() + ".");
+  }
+
+  bool checkpoint_due() const {
+    if (step_ == 0) return true;
+    if (options_.checkpoint_steps > 0 && done() % options_.checkpoint_steps == 0) return true;
+    return std::chrono::duration<double>(Clock::now() - written_).count() >= options_.checkpoint_seconds;
+  }
+
+  void write_checkpoint() {
+    if (options_.checkpoints == nullptr || written_at_ == done()) return;
+    State state;
+    state.values[kPosition] = {
+        {"version", kVersion}, {"job", job_.label()}, {"steps", steps_}, {"epoch", epoch_}, {"step", step_}};
+    job_.save(state, kJob);
+    events_.flush();
+    options_.checkpoints->write(done(), state);
+    written_ = Clock::now();
+    written_at_ = done();
+  }
+
+  void stop_if_asked() {
+    const bool asked = interrupt_requested() || (options_.stop_after_steps > 0 && taken_ >= options_.stop_after_steps);
+    if (!asked || finished()) return;
+    write_checkpoint();
+    throw Interrupted();
+  }
+
+  Job& job_;
+  const LoopOptions& options_;
+  NoEvents no_events_;
+  EventSink& events_;
+  const int64_t steps_;
+  int64_t epoch_ = 0, step_ = 0;  // of the step to take next
+  int64_t taken_ = 0;             // in this process
+  Clock::time_point written_;     // when the last checkpoint was written
+  int64_t written_at_ = -1;       // and after how many steps
+};
+
+}  // namespace
+
+void run_job(Job& job, const LoopOptions& options) { Loop(job, options).run(); }
+
+}  // namespace nascent

@@ -1,0 +1,14 @@
+// Plans as JSON, so that a saved model can be built again without the space (which may be a user's TOML file) that its
+// plan came from.
+#pragma once
+
+#include "core/options.h"
+#include "space/plan.h"
+
+namespace nascent {
+
+Json to_json(const NetworkPlan& plan);
+// Throws Json::exception where something is missing, an Error where a kind of stage is unknown.
+NetworkPlan plan_from_json(const Json& json);
+
+}  // namespace nascent

@@ -1,0 +1,175 @@
+#include "run/report.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+
+#include "core/files.h"
+#include "run/event_store.h"
+#include "run/html.h"
+#include "run/sample_run.h"
+
+namespace nascent {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+
+// The tag left open or closed without being opened; "" where all is well.
+std::string unbalanced_tag(const std::string& page) {
+  std::vector<std::string> open;
+  for (size_t at = 0; (at = page.find('<', at)) != std::string::npos; ++at) {
+    const size_t end = page.find('>', at);
+    const std::string tag = page.substr(at + 1, end - at - 1);
+    const std::string name = tag.substr(0, tag.find_first_of(" \n\t/", 1));
+    if (tag[0] == '!' || tag.back() == '/' || name == "meta" || name == "br") continue;
+    if (tag[0] != '/') {
+      open.push_back(name);
+    } else if (open.empty() || "/" + open.back() != tag) {
+      return tag;
+    } else {
+      open.pop_back();
+    }
+  }
+  return open.empty() ? "" : open.back();
+}
+
+size_t count_of(const std::string& text, const std::string& part) {
+  size_t count = 0;
+  for (size_t at = 0; (at = text.find(part, at)) != std::string::npos; ++at) ++count;
+  return count;
+}
+
+class WithPath {
+ public:
+  explicit WithPath(const std::string& path) : before_(std::getenv("PATH")) { ::setenv("PATH", path.c_str(), 1); }
+  ~WithPath() { ::setenv("PATH", before_.c_str(), 1); }
+
+ private:
+  std::string before_;
+};
+
+bool have(const std::string& program) { return std::system(("command -v " + program + " >/dev/null").c_str()) == 0; }
+
+struct ReportTest : testing::Test {
+  ReportTest() {
+    values.declare(options);
+    options.read_assignment("search.lr=0.1");
+  }
+  RunDirectory finished_run(const std::string& name) {
+    RunDirectory run = RunDirectory::create(folder / name, sample_description(), options);
+    EventStore events(run.events_path());
+    for (int64_t epoch = 0; epoch < 20; ++epoch) emit_sample_epoch(events, epoch, 20, 30);
+    run.write_genotype(sample_genotype());
+    run.write_result({{"valid_top1", 88.125}, {"network", {{"parameters", 3349342}, {"multiply_adds", 528e6}}}});
+    run.finish(RunStatus::done);
+    return run;
+  }
+
+  TemporaryDirectory folder;
+  SampleOptions values;
+  OptionTable options;
+};
+
+TEST_F(ReportTest, HoldsWhatAReaderAsksFor) {
+  const RunDirectory run = finished_run("a");
+  write_report(run);
+  const std::string page = read_file(run.report_path());
+  EXPECT_THAT(page, AllOf(HasSubstr("88.12 %"), HasSubstr("3.35 M"), HasSubstr("528 M"), HasSubstr("Recipe <b>darts")));
+  EXPECT_THAT(page, AllOf(HasSubstr("Learning rate"), HasSubstr("Skip connections"), HasSubstr("Accuracy (%)")));
+  EXPECT_THAT(page, AllOf(HasSubstr("Architecture weights"), HasSubstr("Mean entropy"), HasSubstr("dil_conv_5x5")));
+  EXPECT_THAT(page, HasSubstr("nascent search --space darts"));
+  EXPECT_EQ(unbalanced_tag(page), "");
+}
+
+TEST_F(ReportTest, NeedsNothingButItself) {
+  const std::string page = report_page(finished_run("a"));
+  EXPECT_THAT(page, AllOf(Not(HasSubstr("<script")), Not(HasSubstr("<link")), Not(HasSubstr("src=")),
+                          Not(HasSubstr("@import")), Not(HasSubstr("url("))));
+}
+
+TEST_F(ReportTest, DrawsCellsAndCurves) {
+  if (!have("dot") || !have("gnuplot")) GTEST_SKIP() << "needs dot and gnuplot";
+  const std::string page = report_page(finished_run("a"));
+  // The cells; loss, accuracy, rate, skips, seconds; loss and rate by step; 14 edges of two cells; entropy.
+  EXPECT_EQ(count_of(page, "<svg"), 2u + 5 + 2 + 28 + 1);
+  EXPECT_THAT(page, AllOf(HasSubstr("var(--c7)"), Not(HasSubstr("rgb("))));
+  EXPECT_EQ(count_of(page, " id=\""), 0u);
+}
+
+TEST_F(ReportTest, MarksChangedOptions) {
+  const std::string page = report_page(finished_run("a"));
+  EXPECT_THAT(page, HasSubstr("1 of 4 differ from their defaults"));
+  EXPECT_EQ(count_of(page, "<tr class=\"changed\"><td><code>search.lr</code></td><td>0.1</td><td>0.025</td>"), 1u);
+}
+
+TEST_F(ReportTest, EscapesEverything) {
+  const std::string evil = "<script>alert('x')</script>";
+  options.at("data.set", "test").set(evil, "test");
+  auto description = sample_description();
+  description.facts = {{evil, evil}};
+  description.command = {evil};
+  RunDirectory run = RunDirectory::create(folder / "a", description, options);
+  EventStore events(run.events_path());
+  events.emit({"epoch", 0, 1, {{evil, 1.0}, {evil + "_loss", 1.0}, {"valid_loss", 2.0}}});
+  events.emit({evil, 0, 1, {{"x", 1.0}}});
+  const Json cell = {{"probabilities", {{0.5, 0.5}}}, {"sites", {evil}}};
+  events.emit({"architecture", 0, 1, {{"ops", {evil, "b"}}, {"cells", {{evil, cell}}}}});
+  run.write_result({{evil, evil}});
+  run.finish(RunStatus::failed, evil);
+  for (const std::string& path : {std::string(std::getenv("PATH")), (folder / "nowhere").string()}) {
+    const WithPath with_path(path);
+    const std::string page = report_page(run);
+    EXPECT_THAT(page, AllOf(Not(HasSubstr("<script")), HasSubstr("&lt;script&gt;")));
+    EXPECT_EQ(unbalanced_tag(page), "");
+  }
+}
+
+TEST_F(ReportTest, WithoutDotAndGnuplotShowsTextAndTables) {
+  const RunDirectory run = finished_run("a");
+  const WithPath nowhere((folder / "nowhere").string());
+  const std::string page = report_page(run);
+  EXPECT_THAT(page, AllOf(HasSubstr("graphviz (dot) could not be run"), HasSubstr("gnuplot could not be run")));
+  EXPECT_THAT(page, AllOf(HasSubstr("sep_conv_3x3"), HasSubstr("<th>train loss</th>"), Not(HasSubstr("<svg"))));
+  EXPECT_EQ(unbalanced_tag(page), "");
+}
+
+TEST_F(ReportTest, InterruptedRunSaysHowToGoOn) {
+  RunDirectory run = RunDirectory::create(folder / "a", sample_description(), options);
+  EventStore events(run.events_path());
+  for (int64_t step = 1; step <= 7; ++step) events.emit({"step", 0, step, {{"loss", 2.0 / step}}});
+  run.finish(RunStatus::interrupted);
+  const std::string page = report_page(run);
+  EXPECT_THAT(page, AllOf(HasSubstr("interrupted after 7 steps"), HasSubstr("nascent search --resume")));
+  EXPECT_THAT(page, HasSubstr("<details open><summary>Curves by step"));
+  EXPECT_EQ(unbalanced_tag(page), "");
+}
+
+TEST_F(ReportTest, RunThatHasDoneNothingYetHasAReport) {
+  const RunDirectory run = RunDirectory::create(folder / "a", sample_description(), options);
+  EXPECT_THAT(report_page(RunDirectory::view(folder / "a")), HasSubstr("still going"));
+}
+
+TEST_F(ReportTest, SurvivesOddNumbersAndShapes) {
+  RunDirectory run = RunDirectory::create(folder / "a", sample_description(), options);
+  EventStore events(run.events_path());
+  events.emit({"epoch", 0, 1, {{"train_loss", NAN}, {"flat", 3}, {"huge", 1e300}, {"list", {1, 2}}, {"word", "x"}}});
+  events.emit({"epoch", 1, 2, {{"train_loss", INFINITY}, {"flat", 3}, {"huge", -1e300}}});
+  events.emit({"epoch", 2, 3, Json::array({1, 2})});
+  events.emit({"architecture", 0, 1, {{"ops", {"a"}}, {"cells", {{"x", 3}, {"y", {{"probabilities", {1, 2}}}}}}}});
+  events.emit({"architecture", 0, 1, {{"ops", {"a"}}, {"cells", {{"z", {{"probabilities", {{0.5}, {}}}}}}}}});
+  EXPECT_EQ(unbalanced_tag(report_page(run)), "");
+}
+
+TEST(Html, EscapesTheFiveSigns) { EXPECT_EQ(html::escape("<a b='c\"&'>"), "&lt;a b=&#39;c&quot;&amp;&#39;&gt;"); }
+
+TEST(Html, CountsReadWell) {
+  EXPECT_EQ(html::count_text(3349342), "3.35 M");
+  EXPECT_EQ(html::count_text(1.5e9), "1.5 G");
+  EXPECT_EQ(html::count_text(12), "12");
+}
+
+}  // namespace
+}  // namespace nascent

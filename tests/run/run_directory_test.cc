@@ -1,0 +1,143 @@
+#include "run/run_directory.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "core/error.h"
+#include "core/files.h"
+#include "run/sample_run.h"
+
+namespace nascent {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::AllOf;
+using testing::HasSubstr;
+
+std::string error_of(const std::function<void()>& work) {
+  try {
+    work();
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "";
+}
+
+struct RunDirectoryTest : testing::Test {
+  RunDirectoryTest() { values.declare(options); }
+  RunDirectory create(const std::string& name, bool overwrite = false) {
+    return RunDirectory::create(folder / name, sample_description(), options, overwrite);
+  }
+
+  TemporaryDirectory folder;
+  SampleOptions values;
+  OptionTable options;
+};
+
+TEST_F(RunDirectoryTest, OptionsCanBeReadBack) {
+  values.lr = 0.5;
+  values.transforms = {"cutout"};
+  const RunDirectory run = create("a");
+  SampleOptions again;
+  OptionTable table;
+  again.declare(table);
+  table.read_toml_file(run.options_path());
+  EXPECT_EQ(again.lr, 0.5);
+  EXPECT_EQ(again.transforms, values.transforms);
+  EXPECT_EQ(run.options()["search"]["lr"], 0.5);
+}
+
+TEST_F(RunDirectoryTest, SaysWhatItIs) {
+  create("a").finish(RunStatus::failed, "loss is nan");
+  const RunDirectory run = RunDirectory::view(folder / "a");
+  EXPECT_EQ(run.info()["verb"], "search");
+  EXPECT_EQ(run.info()["version"], "0.1.0");
+  EXPECT_EQ(run.info()["command"][2], "--space");
+  EXPECT_EQ(run.info()["message"], "loss is nan");
+  EXPECT_EQ(run.status(), RunStatus::failed);
+  EXPECT_TRUE(fs::is_directory(run.checkpoints_path()));
+}
+
+TEST_F(RunDirectoryTest, NamesItself) {
+  const fs::path before = fs::current_path();
+  fs::create_directory(folder / "home");
+  fs::current_path(folder / "home");
+  auto description = sample_description();
+  description.name = "darts/../x y";
+  const auto first = RunDirectory::create("", description, options);
+  const auto second = RunDirectory::create("", description, options);
+  fs::current_path(before);
+  EXPECT_EQ(first.path(), "runs/search-darts-..-x-y-1");
+  EXPECT_EQ(second.path(), "runs/search-darts-..-x-y-2");
+}
+
+TEST_F(RunDirectoryTest, DoesNotReplaceARunUnasked) {
+  create("a").write_result({{"top1", 90}});
+  EXPECT_THAT(error_of([&] { create("a"); }), AllOf(HasSubstr("--resume"), HasSubstr("--overwrite")));
+  EXPECT_EQ(RunDirectory::view(folder / "a").result()["top1"], 90);
+}
+
+TEST_F(RunDirectoryTest, OverwriteRemovesTheRunAndNothingElse) {
+  create("a").write_result({{"top1", 90}});
+  write_file(folder / "a/notes.txt", "mine");
+  create("a", true);
+  EXPECT_TRUE(RunDirectory::view(folder / "a").result().empty());
+  EXPECT_EQ(read_file(folder / "a/notes.txt"), "mine");
+}
+
+TEST_F(RunDirectoryTest, DoesNotWriteIntoSomethingElse) {
+  write_file(folder / "home/letter.txt", "dear");
+  write_file(folder / "file", "x");
+  EXPECT_THAT(error_of([&] { create("home", true); }), HasSubstr("not a run"));
+  EXPECT_THAT(error_of([&] { create("file"); }), HasSubstr("not a run"));
+  EXPECT_FALSE(fs::exists(folder / "home/lock"));
+}
+
+TEST_F(RunDirectoryTest, IsUsedByOneProcessAtATime) {
+  const RunDirectory run = create("a");
+  const std::string message = error_of([&] { RunDirectory::resume(folder / "a", "search"); });
+  EXPECT_THAT(message, AllOf(HasSubstr("in use"), HasSubstr(std::to_string(::getpid()))));
+  EXPECT_THAT(error_of([&] { create("a", true); }), HasSubstr("in use"));
+  EXPECT_EQ(RunDirectory::view(folder / "a").status(), RunStatus::running);
+}
+
+TEST_F(RunDirectoryTest, KilledRunCountsAsInterruptedAndCanBeResumed) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    const RunDirectory run = create("a");
+    ::raise(SIGKILL);
+  }
+  ::waitpid(child, nullptr, 0);
+  write_file(folder / "a/checkpoints/checkpoint-1.nascent.partial.77", "half");
+  EXPECT_EQ(RunDirectory::view(folder / "a").status(), RunStatus::interrupted);
+  const RunDirectory run = RunDirectory::resume(folder / "a", "search");
+  EXPECT_EQ(run.status(), RunStatus::running);
+  EXPECT_EQ(run.info()["resumed"].size(), 1u);
+  EXPECT_TRUE(fs::is_empty(run.checkpoints_path()));
+}
+
+TEST_F(RunDirectoryTest, ResumeChecksWhatItResumes) {
+  create("a");
+  EXPECT_THAT(error_of([&] { RunDirectory::resume(folder / "a", "train"); }), HasSubstr("nascent search --resume"));
+  EXPECT_THAT(error_of([&] { RunDirectory::resume(folder / "b", "train"); }), HasSubstr("There is no run"));
+  fs::create_directory(folder / "c");
+  EXPECT_THAT(error_of([&] { RunDirectory::view(folder / "c"); }), HasSubstr("run.json"));
+  write_file(folder / "a/run.json", "{\"verb\": ");
+  EXPECT_THAT(error_of([&] { RunDirectory::view(folder / "a"); }), HasSubstr("damaged"));
+}
+
+TEST_F(RunDirectoryTest, KeepsTheGenotypeInEveryTextForm) {
+  RunDirectory run = create("a");
+  EXPECT_FALSE(run.genotype().has_value());
+  run.write_genotype(sample_genotype());
+  EXPECT_EQ(*run.genotype(), sample_genotype());
+  const std::string text = read_file(folder / "a/genotype.txt");
+  for (const auto& form : text_forms(sample_genotype())) {
+    EXPECT_THAT(text, HasSubstr(to_text(sample_genotype(), form))) << form;
+  }
+}
+
+}  // namespace
+}  // namespace nascent

@@ -1,0 +1,226 @@
+#include "search/searcher.h"
+
+#include <ATen/ATen.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "core/interrupt.h"
+#include "data/image_data.h"
+#include "nn/inherit.h"
+#include "search/one_shot.h"
+#include "train/weights.h"
+
+namespace nascent {
+namespace {
+
+// Keeps events in memory.
+class Memory : public EventSink {
+ public:
+  void emit(const Event& event) override { events.push_back(event); }
+  void rewind(int64_t step) override {
+    std::erase_if(events, [&](const Event& event) { return event.step > step; });
+  }
+  std::vector<Event> events;
+};
+
+// A search small enough to run in a test, on random images.
+struct SmallSearch {
+  explicit SmallSearch(SearchOptions options = {}, const std::string& space_name = "nasbench201") : space(find_space(space_name)) {
+    DataOptions data_options;
+    data_options.name = "random";
+    data_options.size = 48;
+    data_options.shape = {3, 8, 8};
+    data_options.batch = 8;
+    NetworkOptions network;
+    network.channels = 4;
+    network.cells = space_name == "nasbench201" ? 1 : 3;
+    data = std::make_unique<ImageData>(data_options, 1);
+    plan = plan_supernet(*space, network, data->shape(), data->classes());
+    if (options.epochs == 50) options.epochs = 2;
+    supernet = std::make_shared<Network>(plan, 1);
+    searcher = std::make_unique<Searcher>(space, supernet, [this](SearchData part) { return loader(part); }, options, 1);
+  }
+
+  std::unique_ptr<Loader> loader(SearchData part) const {
+    if (part == SearchData::train) return data->training(data->split().train, "search");
+    if (part == SearchData::held_out) return data->training(data->split().valid, "architecture");
+    if (part == SearchData::judge) return data->evaluation(data->split().valid);
+    return data->training(data->all(), "search");
+  }
+
+  std::string state() const {
+    State state;
+    searcher->save(state, "");
+    return state.serialise();
+  }
+
+  std::shared_ptr<const Space> space;
+  std::unique_ptr<ImageData> data;
+  NetworkPlan plan;
+  std::shared_ptr<Network> supernet;
+  std::unique_ptr<Searcher> searcher;
+};
+
+SearchOptions method(const std::string& relaxation, const std::string& update, const std::string& gradient,
+                     const std::string& objective = "bilevel", const std::string& domain = "logits") {
+  SearchOptions options;
+  options.relaxation.relaxation = relaxation;
+  options.relaxation.domain = domain;
+  options.update.update = update;
+  options.gradient.gradient = gradient;
+  options.objective = objective;
+  return options;
+}
+
+struct Method {
+  std::string name;
+  SearchOptions options;
+};
+
+class EveryMethod : public testing::TestWithParam<Method> {};
+
+// Stopped after any number of steps and resumed, a search ends in the same bytes.
+TEST_P(EveryMethod, ResumesExactly) {
+  const auto folder = std::filesystem::temp_directory_path() / fmt::format("nascent-search-{}-{}", ::getpid(), GetParam().name);
+  SmallSearch whole(GetParam().options);
+  Memory whole_events;
+  run_job(*whole.searcher, {.events = &whole_events});
+
+  CheckpointStore store(folder);
+  Memory events;
+  int parts = 0;
+  for (bool done = false; !done; ++parts) {
+    SmallSearch part(GetParam().options);
+    try {
+      run_job(*part.searcher, {.checkpoints = &store, .events = &events, .resume = true, .stop_after_steps = 2});
+      EXPECT_EQ(part.state(), whole.state());
+      EXPECT_EQ(part.searcher->genotype(), whole.searcher->genotype());
+      done = true;
+    } catch (const Interrupted&) {
+      request_interrupt(false);
+    }
+  }
+  EXPECT_GE(parts, 2);
+  ASSERT_EQ(events.events.size(), whole_events.events.size());
+  for (size_t i = 0; i < events.events.size(); ++i) EXPECT_EQ(events.events[i].values, whole_events.events[i].values) << i;
+  std::filesystem::remove_all(folder);
+}
+
+TEST_P(EveryMethod, FindsAMemberOfTheSpace) {
+  for (const std::string space : {"nasbench201", "darts", "nasbench1shot1-s1"}) {
+    if (GetParam().options.relaxation.relaxation == "gates" && space == "nasbench1shot1-s1") continue;
+    SearchOptions options = GetParam().options;
+    options.epochs = 1;
+    options.samples = 3;
+    SmallSearch search(options, space);
+    run_job(*search.searcher, {});
+    EXPECT_NO_THROW(search.space->validate(search.searcher->genotype())) << space;
+  }
+}
+
+std::vector<Method> methods() {
+  std::vector<Method> all = {
+      {"darts_first", method("softmax", "optimizer", "first-order")},
+      {"darts_second", method("softmax", "optimizer", "unrolled")},
+      {"darts_erm", method("softmax", "optimizer", "first-order", "single-level")},
+      {"amended", method("softmax", "optimizer", "amended")},
+      {"gaea", method("simplex", "exponentiated-gradient", "first-order")},
+      {"gdas", method("gumbel", "optimizer", "first-order")},
+      {"gaea_gdas", method("gumbel", "exponentiated-gradient", "first-order", "bilevel", "simplex")},
+      {"snas", method("concrete", "optimizer", "first-order")},
+      {"pr_darts", method("gates", "optimizer", "first-order")},
+      {"rs_ws", method("single-path", "optimizer", "first-order")},
+      {"enas", method("controller", "optimizer", "reinforce")},
+      {"xnas", method("simplex", "xnas", "clipped")},
+  };
+  for (auto& item : all) {
+    if (item.name == "rs_ws" || item.name == "enas") item.options.discretisation = "best-sample";
+    item.options.samples = 5;
+  }
+  return all;
+}
+
+INSTANTIATE_TEST_SUITE_P(Methods, EveryMethod, testing::ValuesIn(methods()), [](const auto& info) { return info.param.name; });
+
+TEST(Searcher, FrozenArchitectureDoesNotMove) {
+  SearchOptions options;
+  options.freeze_epochs = 2;
+  SmallSearch search(options);
+  const at::Tensor before = search.searcher->probabilities().at("cell").ops.detach().clone();
+  run_job(*search.searcher, {});
+  EXPECT_TRUE(search.searcher->probabilities().at("cell").ops.equal(before));
+}
+
+TEST(Searcher, EmitsTheArchitectureEveryEpoch) {
+  SearchOptions options;
+  options.judge_images = 8;
+  SmallSearch search(options);
+  Memory events;
+  run_job(*search.searcher, {.events = &events});
+  int epochs = 0, architectures = 0;
+  for (const auto& event : events.events) {
+    if (event.kind == "epoch") {
+      ++epochs;
+      for (const char* key : {"train_loss", "valid_top1", "entropy", "skip_connections", "supernet_top1", "discretised_top1"}) {
+        EXPECT_TRUE(event.values.contains(key)) << key;
+      }
+    }
+    if (event.kind == "architecture") {
+      ++architectures;
+      EXPECT_EQ(event.values.at("cells").at("cell").at("probabilities").size(), 6u);
+    }
+  }
+  EXPECT_EQ(epochs, 2);
+  EXPECT_EQ(architectures, 2);
+}
+
+TEST(Searcher, JudgingLeavesNoTrace) {
+  SearchOptions plain, judged;
+  judged.judge_images = 8;
+  SmallSearch a(plain), b(judged);
+  run_job(*a.searcher, {});
+  run_job(*b.searcher, {});
+  EXPECT_EQ(a.state(), b.state());
+}
+
+// A supernet whose weights are one-hot is the network derived from it.
+TEST(OneShot, EqualsTheDerivedNetwork) {
+  for (const std::string name : {"nasbench201", "darts", "nasbench1shot1-s2"}) {
+    SmallSearch search({}, name);
+    RandomStream random(4, name);
+    const Genotype genotype = search.space->sample(random);
+    const Mixture mixture = one_hot(*search.space, genotype);
+    Network derived(derive_plan(search.plan, genotype), 9);
+    copy_weights(*search.supernet, derived);
+    at::NoGradGuard no_grad;
+    const at::Tensor images = at::linspace(-1, 1, 4 * 3 * 8 * 8).view({4, 3, 8, 8});
+    const at::Tensor shared = search.supernet->forward(images, {.mixture = &mixture}).logits;
+    EXPECT_LT((shared - derived.forward(images).logits).abs().max().item<double>(), 1e-6) << name;
+  }
+}
+
+TEST(ClippedGradient, EqualsTheFirstOrderGradientWhereNothingIsClipped) {
+  SmallSearch search;
+  SearchPlace place{.seed = 1};
+  auto loader = search.loader(SearchData::held_out);
+  loader->start(0);
+  const TensorBatch batch = to_tensors(*loader->next());
+  RelaxationOptions relaxation_options;
+  auto relaxation = Relaxation::Registry::instance().make("softmax", RelaxationSetup{*search.space, relaxation_options, 1});
+  SearchProblem problem(search.supernet, *relaxation, {});
+  GradientOptions options;
+  options.bound = 1e6;
+  const OptimizerOptions weights;
+  const auto optimizer = make_optimizer(weights, problem.weights());
+  const GradientSetup setup{problem, options, weights, *optimizer};
+  const auto first = ArchitectureGradient::Registry::instance().make("first-order", setup)->compute({batch, batch, place});
+  const auto clipped = ArchitectureGradient::Registry::instance().make("clipped", setup)->compute({batch, batch, place});
+  EXPECT_NEAR(clipped.loss, first.loss, 1e-5);
+  EXPECT_LT((clipped.gradients[0] - first.gradients[0]).norm().item<double>(), 1e-4 * first.gradients[0].norm().item<double>() + 1e-8);
+  options.bound = 1e-4;
+  const auto tight = ArchitectureGradient::Registry::instance().make("clipped", setup)->compute({batch, batch, place});
+  EXPECT_LT(tight.gradients[0].abs().max().item<double>(), 1e-4);
+}
+
+}  // namespace
+}  // namespace nascent
