@@ -1,6 +1,5 @@
 // The command line: CLI11 reads the words, OptionTable gives them meaning.
 #include <CLI/CLI.hpp>
-
 #include <cstdio>
 #include <iostream>
 
@@ -16,8 +15,10 @@
 namespace nascent {
 
 std::string Invocation::argument(const std::string& what, bool required) const {
-  if (arguments.size() > 1) fail("nascent {}: one {} was expected, found {}: {}.", verb, what, arguments.size(), join(arguments, " "));
-  if (arguments.empty() && required) fail("nascent {}: {} is missing. 'nascent {} --help' shows how it is called.", verb, what, verb);
+  if (arguments.size() > 1)
+    fail("nascent {}: one {} was expected, found {}: {}.", verb, what, arguments.size(), join(arguments, " "));
+  if (arguments.empty() && required)
+    fail("nascent {}: {} is missing. 'nascent {} --help' shows how it is called.", verb, what, verb);
   return arguments.empty() ? "" : arguments[0];
 }
 
@@ -51,7 +52,9 @@ void add_flag(CLI::App& app, Option& option, const std::string& flag, Request& r
 
 void add_value(CLI::App& app, Option& option, const std::string& flag, Request& request) {
   const std::string full = "--" + option.key();
-  const auto store = [&option, &request, flag](const std::string& text) { request.values.push_back({&option, flag, text}); };
+  const auto store = [&option, &request, flag](const std::string& text) {
+    request.values.push_back({&option, flag, text});
+  };
   app.add_option_function<std::string>(flag == full ? flag : flag + "," + full, store)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
 }
@@ -92,7 +95,8 @@ void take_positionals(const CLI::App& app, Invocation& invocation) {
 void apply(const Request& request, const Invocation& invocation, OptionTable& table) {
   const auto fixed_by_resume = [&](const std::string& section, const std::string& what) {
     if (!invocation.resume.empty() && section != "run") {
-      fail("{}: a resumed run keeps its options, so that it ends as if it had never stopped; only run.* may change.", what);
+      fail("{}: a resumed run keeps its options, so that it ends as if it had never stopped; only run.* may change.",
+           what);
     }
   };
   if (!invocation.resume.empty()) table.read_toml_file(std::filesystem::path(invocation.resume) / "options.toml");
@@ -127,7 +131,8 @@ int run_verb(const std::string& name, std::vector<std::string> words) {
   CLI::App app;
   add_common(app, *verb, request, invocation);
   for (auto& option : table.options()) {
-    option.is_flag() ? add_flag(app, option, table.flag(option), request) : add_value(app, option, table.flag(option), request);
+    option.is_flag() ? add_flag(app, option, table.flag(option), request)
+                     : add_value(app, option, table.flag(option), request);
   }
   std::reverse(words.begin(), words.end());  // CLI11 takes them last first
   app.parse(words);
@@ -154,7 +159,8 @@ int dispatch(const std::vector<std::string>& words) {
     std::cout << version_details();
     return 0;
   }
-  if (words[0].starts_with("-")) fail("A verb comes first, as in 'nascent search {}'. 'nascent --help' lists the verbs.", words[0]);
+  if (words[0].starts_with("-"))
+    fail("A verb comes first, as in 'nascent search {}'. 'nascent --help' lists the verbs.", words[0]);
   return run_verb(words[0], {words.begin() + 1, words.end()});
 }
 

@@ -18,7 +18,8 @@ class DataVerb : public Verb {
     const auto& statistics = data.statistics();
     const Shape shape = data.shape();
     invocation.print(data.describe());
-    invocation.print(fmt::format("images    {} x {} x {} (channels, height, width)", shape.channels, shape.height, shape.width));
+    invocation.print(
+        fmt::format("images    {} x {} x {} (channels, height, width)", shape.channels, shape.height, shape.width));
     invocation.print(fmt::format("classes   {}", join(data.class_names(), ", ")));
     invocation.print(fmt::format("mean      {:.4f}", fmt::join(statistics.mean, ", ")));
     invocation.print(fmt::format("deviation {:.4f}", fmt::join(statistics.deviation, ", ")));

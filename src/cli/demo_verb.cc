@@ -31,7 +31,8 @@ class DemoVerb : public Verb {
     log::info("1. Search for a cell on Fashion-MNIST (nascent search --recipe demo-search)");
     const Json found = call(invocation, "search", "demo-search", folder + "/search", {});
     log::info("2. Train the network made of it (nascent train --recipe demo-train)");
-    const Json trained = call(invocation, "train", "demo-train", folder + "/train", {"train.genotype=" + folder + "/search"});
+    const Json trained =
+        call(invocation, "train", "demo-train", folder + "/train", {"train.genotype=" + folder + "/search"});
     const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     invocation.print(fmt::format("\nDone in {}.", clock_text(seconds)));
     invocation.print(fmt::format("How the cell was found: {}", found.at("report").get<std::string>()));
@@ -64,7 +65,8 @@ class DemoVerb : public Verb {
   std::string out_;
 };
 
-NASCENT_REGISTER(Verb, "demo", "searches and trains on Fashion-MNIST in a few minutes", [] { return std::make_unique<DemoVerb>(); });
+NASCENT_REGISTER(Verb, "demo", "searches and trains on Fashion-MNIST in a few minutes",
+                 [] { return std::make_unique<DemoVerb>(); });
 
 }  // namespace
 }  // namespace nascent

@@ -1,5 +1,4 @@
 // nascent genotype: shows an architecture: its cells, text forms, size and shape, and a picture.
-#include "cli/run_session.h"
 #include "cli/summary.h"
 #include "cli/verb.h"
 #include "core/files.h"
@@ -49,8 +48,8 @@ class GenotypeVerb : public Verb {
     invocation.print(describe(genotype));
     invocation.print(fmt::format("space          {}", genotype.space));
     invocation.print(fmt::format("parameters     {}", engineering(count_parameters(plan))));
-    invocation.print(fmt::format("multiply-adds  {} per image of {}x{}x{}", engineering(count_multiply_adds(plan)), shape.channels,
-                                 shape.height, shape.width));
+    invocation.print(fmt::format("multiply-adds  {} per image of {}x{}x{}", engineering(count_multiply_adds(plan)),
+                                 shape.channels, shape.height, shape.width));
     for (const auto& cell : genotype.cells) {
       invocation.print(fmt::format("{:<14} width {:g}c, depth {}", cell.type, cell_width(cell), cell_depth(cell)));
       result["cells"].push_back({{"type", cell.type}, {"width", cell_width(cell)}, {"depth", cell_depth(cell)}});
@@ -69,7 +68,8 @@ class GenotypeVerb : public Verb {
       fail("--draw {}: the name must end in .svg, .png, .pdf or .dot.", draw_);
     }
     const auto outcome = run_program({"dot", "-T" + extension.substr(1)}, to_dot(genotype));
-    if (!outcome || outcome->exit_code != 0) fail("--draw: graphviz's 'dot' did not run; install the package graphviz.");
+    if (!outcome || outcome->exit_code != 0)
+      fail("--draw: graphviz's 'dot' did not run; install the package graphviz.");
     write_file(draw_, outcome->out);
   }
 

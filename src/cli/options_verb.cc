@@ -35,7 +35,8 @@ class OptionsVerb : public Verb {
   bool markdown_ = false;
 };
 
-NASCENT_REGISTER(Verb, "options", "prints every option with its default and meaning, ready to be saved as an option file",
+NASCENT_REGISTER(Verb, "options",
+                 "prints every option with its default and meaning, ready to be saved as an option file",
                  [] { return std::make_unique<OptionsVerb>(); });
 
 }  // namespace

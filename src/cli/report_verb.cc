@@ -19,7 +19,8 @@ class ReportVerb : public Verb {
   }
 };
 
-NASCENT_REGISTER(Verb, "report", "writes the report of a run anew, finished or not", [] { return std::make_unique<ReportVerb>(); });
+NASCENT_REGISTER(Verb, "report", "writes the report of a run anew, finished or not",
+                 [] { return std::make_unique<ReportVerb>(); });
 
 }  // namespace
 }  // namespace nascent

@@ -18,7 +18,8 @@ void RunOptions::declare(OptionTable& table) {
   section.add("out", out, "folder of the run; empty: a new one under runs/");
   section.add("overwrite", overwrite, "replace a run that is there already");
   section.add("checkpoint-seconds", checkpoint_seconds, "write a checkpoint when the last one is this old").at_least(0);
-  section.add("checkpoint-steps", checkpoint_steps, "write a checkpoint every so many steps; 0: by time only").at_least(0);
+  section.add("checkpoint-steps", checkpoint_steps, "write a checkpoint every so many steps; 0: by time only")
+      .at_least(0);
 }
 
 void RunOptions::apply() const { use_threads(threads); }
@@ -28,8 +29,8 @@ RunDirectory RunSession::open(const std::string& name, RunFacts facts) const {
   std::vector<std::string> command = {"nascent", invocation_.verb};
   command.insert(command.end(), invocation_.command_line.begin(), invocation_.command_line.end());
   if (!invocation_.recipe.empty()) facts.insert(facts.begin(), {"Recipe", invocation_.recipe});
-  return RunDirectory::create(options_.out, {invocation_.verb, name, version(), command, std::move(facts)}, *invocation_.options,
-                              options_.overwrite);
+  return RunDirectory::create(options_.out, {invocation_.verb, name, version(), command, std::move(facts)},
+                              *invocation_.options, options_.overwrite);
 }
 
 RunSession::RunSession(const Invocation& invocation, const RunOptions& options, const std::string& name, RunFacts facts)

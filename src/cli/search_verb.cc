@@ -28,15 +28,17 @@ class SearchVerb : public Verb {
     const auto space = find_space(space_);
     const ImageData data(data_, run_.seed);
     const NetworkPlan plan = plan_supernet(*space, network_, data.shape(), data.classes());
-    RunSession session(invocation, run_, space->name(),
-                       {{"Space", space->name()}, {"Data set", data_.name}, {"Relaxation", search_.relaxation.relaxation}});
+    RunSession session(
+        invocation, run_, space->name(),
+        {{"Space", space->name()}, {"Data set", data_.name}, {"Relaxation", search_.relaxation.relaxation}});
     // A space of the user's own goes with the run, so that what was found can be trained wherever the run is.
     if (space_.ends_with(".toml")) write_file(session.directory().path() / "space.toml", read_file(space_));
     log::info("Supernet: {} parameters, {} multiply-adds per image; {}", engineering(count_parameters(plan)),
               engineering(count_multiply_adds(plan)), data.describe());
 
     const auto supernet = std::make_shared<Network>(plan, run_.seed);
-    Searcher searcher(space, supernet, [&](SearchData part) { return loader(data, part); }, search_, run_.seed);
+    Searcher searcher(
+        space, supernet, [&](SearchData part) { return loader(data, part); }, search_, run_.seed);
     session.run(searcher);
     return conclude(invocation, session, searcher, *space, data);
   }
@@ -44,10 +46,14 @@ class SearchVerb : public Verb {
  private:
   static std::unique_ptr<Loader> loader(const ImageData& data, SearchData part) {
     switch (part) {
-      case SearchData::train: return data.training(data.split().train, "search");
-      case SearchData::held_out: return data.training(data.split().valid, "architecture");
-      case SearchData::judge: return data.evaluation(data.split().valid.empty() ? data.all() : data.split().valid);
-      case SearchData::all: break;
+      case SearchData::train:
+        return data.training(data.split().train, "search");
+      case SearchData::held_out:
+        return data.training(data.split().valid, "architecture");
+      case SearchData::judge:
+        return data.evaluation(data.split().valid.empty() ? data.all() : data.split().valid);
+      case SearchData::all:
+        break;
     }
     return data.training(data.all(), "search");
   }
@@ -57,8 +63,7 @@ class SearchVerb : public Verb {
     const Genotype genotype = searcher.genotype();
     // The found cell in a network of the same depth and width as the supernet: a size to compare with.
     const NetworkPlan derived = plan_network(space, genotype, supernet_size(space), data.shape(), data.classes());
-    Json result = {{"genotype", Json::parse(to_text(genotype, "json"))},
-                   {"entropy", mean_entropy(searcher.probabilities())},
+    Json result = {{"entropy", mean_entropy(searcher.probabilities())},
                    {"parameters", count_parameters(derived)},
                    {"multiply_adds", count_multiply_adds(derived)}};
     session.directory().write_genotype(genotype);
@@ -69,6 +74,7 @@ class SearchVerb : public Verb {
     }
     invocation.print(fmt::format("Genotype: {}", session.directory().genotype_path().string()));
     invocation.print(fmt::format("Report:   {}", session.directory().report_path().string()));
+    result["genotype"] = Json::parse(to_text(genotype, "json"));
     result["directory"] = session.directory().path().string();
     result["report"] = session.directory().report_path().string();
     return result;
@@ -88,7 +94,8 @@ class SearchVerb : public Verb {
   RunOptions run_;
 };
 
-NASCENT_REGISTER(Verb, "search", "finds a cell by a weight-sharing search", [] { return std::make_unique<SearchVerb>(); });
+NASCENT_REGISTER(Verb, "search", "finds a cell by a weight-sharing search",
+                 [] { return std::make_unique<SearchVerb>(); });
 
 }  // namespace
 }  // namespace nascent

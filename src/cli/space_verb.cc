@@ -1,7 +1,6 @@
 // nascent space: lists the search spaces, or describes one and draws architectures from it.
 #include <iostream>
 
-#include "cli/run_session.h"
 #include "cli/summary.h"
 #include "cli/verb.h"
 #include "space/plan.h"
@@ -9,7 +8,9 @@
 namespace nascent {
 namespace {
 
-std::string count_text(double count) { return count < 1e9 ? fmt::format("{:.0f}", count) : fmt::format("{:.2g}", count); }
+std::string count_text(double count) {
+  return count < 1e9 ? fmt::format("{:.0f}", count) : fmt::format("{:.2g}", count);
+}
 
 class SpaceVerb : public Verb {
  public:
@@ -36,7 +37,8 @@ class SpaceVerb : public Verb {
     Json all = Json::array();
     for (const auto& name : Space::Registry::instance().names()) {
       const auto space = find_space(name);
-      invocation.print(fmt::format("{:<20} {:>9} architectures  {}", name, count_text(space->count()), space->description()));
+      invocation.print(
+          fmt::format("{:<20} {:>9} architectures  {}", name, count_text(space->count()), space->description()));
       all.push_back({{"name", name}, {"count", space->count()}, {"description", space->description()}});
     }
     return all;
@@ -47,15 +49,19 @@ class SpaceVerb : public Verb {
     invocation.print(fmt::format("{}: {}", space.name(), space.description()));
     invocation.print(fmt::format("architectures  {}", count_text(space.count())));
     invocation.print(fmt::format("operations     {}", join(space.ops(), ", ")));
-    invocation.print(fmt::format("skeleton       {}, {} cells, {} channels while searching", space.skeleton(), space.default_cells(),
-                                 space.default_channels()));
+    invocation.print(fmt::format("skeleton       {}, {} cells, {} channels while searching", space.skeleton(),
+                                 space.default_cells(), space.default_channels()));
     for (const auto& cell : space.cells()) {
       const size_t edges = Space::edges(cell).size();
-      invocation.print(fmt::format("cell {:<9} {} inputs, {} nodes, {} candidate edges, operations on {}", cell.type, cell.inputs,
-                                   cell.nodes.size(), edges, cell.ops_on_nodes ? "nodes" : "edges"));
+      invocation.print(fmt::format("cell {:<9} {} inputs, {} nodes, {} candidate edges, operations on {}", cell.type,
+                                   cell.inputs, cell.nodes.size(), edges, cell.ops_on_nodes ? "nodes" : "edges"));
       cells.push_back({{"type", cell.type}, {"inputs", cell.inputs}, {"nodes", cell.nodes.size()}, {"edges", edges}});
     }
-    return {{"name", space.name()}, {"count", space.count()}, {"ops", space.ops()}, {"skeleton", space.skeleton()}, {"cells", cells}};
+    return {{"name", space.name()},
+            {"count", space.count()},
+            {"ops", space.ops()},
+            {"skeleton", space.skeleton()},
+            {"cells", cells}};
   }
 
   std::string text(const Genotype& genotype) const {
@@ -67,8 +73,10 @@ class SpaceVerb : public Verb {
     Json all = Json::array();
     const auto show = [&](const Genotype& genotype) {
       // A whole space is too large to keep; --json needs it kept.
-      if (invocation.json) all.push_back(text(genotype));
-      else std::cout << text(genotype) << '\n';
+      if (invocation.json)
+        all.push_back(text(genotype));
+      else
+        std::cout << text(genotype) << '\n';
       return std::cout.good();
     };
     if (enumerate_) {

@@ -19,8 +19,10 @@ class TrainVerb : public Verb {
   void declare(OptionTable& table) override {
     auto section = table.section("train", "Training of one network.");
     section.add("genotype", genotype_,
-                "what to train: a shipped name, a search's run folder, a file, or text in any form ('nascent genotype' shows them)");
-    section.add("space", space_, "space of the genotype, by name or from a .toml file; empty: the one that the genotype names");
+                "what to train: a shipped name, a search's run folder, a file, or text in any form ('nascent genotype' "
+                "shows them)");
+    section.add("space", space_,
+                "space of the genotype, by name or from a .toml file; empty: the one that the genotype names");
     section.add("initialiser", initialiser_, "how weights start").one_of(Initialiser::Registry::instance().names());
     train_.declare(table);
     network_.declare(table);
@@ -30,7 +32,8 @@ class TrainVerb : public Verb {
 
   Json run(const Invocation& invocation) override {
     run_.apply();
-    if (genotype_.empty()) fail("nascent train: --genotype is missing, as in --genotype darts-v2 or --genotype runs/search-darts-1.");
+    if (genotype_.empty())
+      fail("nascent train: --genotype is missing, as in --genotype darts-v2 or --genotype runs/search-darts-1.");
     const Genotype genotype = find_genotype(genotype_);
     const auto space = find_space(space_of(genotype));
     const ImageData data(data_, run_.seed);
@@ -44,7 +47,8 @@ class TrainVerb : public Verb {
     const auto network = std::make_shared<Network>(plan, run_.seed, initialiser_);
     // Without held-out data the test part is only watched: the last weights are what is reported, not the best on it.
     Trainer trainer(network, data.training(data.split().train, "train"),
-                    holds_out ? data.evaluation(data.split().valid) : data.testing(), train_, network_.drop_path, run_.seed);
+                    holds_out ? data.evaluation(data.split().valid) : data.testing(), train_, network_.drop_path,
+                    run_.seed);
     session.run(trainer);
     return conclude(invocation, session, trainer, genotype, plan, data, holds_out);
   }
@@ -57,8 +61,8 @@ class TrainVerb : public Verb {
     return std::filesystem::exists(copy) ? copy.string() : genotype.space;
   }
 
-  Json conclude(const Invocation& invocation, RunSession& session, Trainer& trainer, const Genotype& genotype, const NetworkPlan& plan,
-                const ImageData& data, bool holds_out) {
+  Json conclude(const Invocation& invocation, RunSession& session, Trainer& trainer, const Genotype& genotype,
+                const NetworkPlan& plan, const ImageData& data, bool holds_out) {
     Json result = {{"parameters", count_parameters(plan)}, {"multiply_adds", count_multiply_adds(plan)}};
     const auto test = data.testing();
     trainer.restore_last();
@@ -70,7 +74,8 @@ class TrainVerb : public Verb {
     if (holds_out) {
       trainer.restore_best();
       const Evaluation best = evaluate(*trainer.network(), *test);
-      result["best"] = {{"epoch", trainer.best_epoch() + 1}, {"valid_top1", trainer.best().top1}, {"test_top1", best.top1}};
+      result["best"] = {
+          {"epoch", trainer.best_epoch() + 1}, {"valid_top1", trainer.best().top1}, {"test_top1", best.top1}};
       save(session.directory().path() / "best.nascent", trainer, genotype, data, result["best"]);
     }
     session.conclude(result);
@@ -105,7 +110,8 @@ class TrainVerb : public Verb {
   RunOptions run_;
 };
 
-NASCENT_REGISTER(Verb, "train", "trains the network of a genotype from scratch", [] { return std::make_unique<TrainVerb>(); });
+NASCENT_REGISTER(Verb, "train", "trains the network of a genotype from scratch",
+                 [] { return std::make_unique<TrainVerb>(); });
 
 }  // namespace
 }  // namespace nascent

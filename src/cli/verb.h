@@ -2,7 +2,8 @@
 //
 //   class CountVerb : public Verb {
 //     void declare(OptionTable& table) override;      // options, defined once
-//     Json run(const Invocation& invocation) override;  // does the work, prints for people, returns the result for --json
+//     Json run(const Invocation& invocation) override;  // does the work, prints for people, returns the result for
+//     --json
 //   };
 //   NASCENT_REGISTER(Verb, "count", "counts things", [] { return std::make_unique<CountVerb>(); });
 #pragma once
@@ -48,8 +49,8 @@ class Verb {
   virtual Json run(const Invocation& invocation) = 0;
 };
 
-// Parses the command line, runs the verb, and turns the outcome into an exit code: 0 done, 2 the user's mistake, 1 anything else,
-// 130 interrupted with a checkpoint written.
+// Parses the command line, runs the verb, and turns the outcome into an exit code: 0 done, 2 the user's mistake, 1
+// anything else, 130 interrupted with a checkpoint written.
 int run_command_line(const std::vector<std::string>& arguments);
 
 }  // namespace nascent

@@ -24,9 +24,11 @@ ImageData::ImageData(const DataOptions& options, uint64_t seed, const std::optio
   check_agreement(*train_, *test_);
   split_ = split_indices(options, train_->size(), seed);
   test_indices_ = limited_indices(test_->size(), options.limit_test, seed);
-  train_transforms_ = options.train_transforms.empty() ? train_->default_transforms(Part::train) : options.train_transforms;
+  train_transforms_ =
+      options.train_transforms.empty() ? train_->default_transforms(Part::train) : options.train_transforms;
   eval_transforms_ = options.eval_transforms.empty() ? test_->default_transforms(Part::test) : options.eval_transforms;
-  const bool needed = TransformPipeline::needs_statistics(train_transforms_) || TransformPipeline::needs_statistics(eval_transforms_);
+  const bool needed =
+      TransformPipeline::needs_statistics(train_transforms_) || TransformPipeline::needs_statistics(eval_transforms_);
   if (statistics) {
     statistics_ = *statistics;
   } else if (needed) {
@@ -35,8 +37,10 @@ ImageData::ImageData(const DataOptions& options, uint64_t seed, const std::optio
   shape_ = TransformPipeline(eval_transforms_, statistics_, train_->shape()).output();
   const Shape trained = TransformPipeline(train_transforms_, statistics_, train_->shape()).output();
   if (trained.fixed() && shape_.fixed() && trained != shape_) {
-    fail("Training images come out as {} and evaluation images as {}: --train-transforms and --eval-transforms must agree.",
-         trained.text(), shape_.text());
+    fail(
+        "Training images come out as {} and evaluation images as {}: --train-transforms and --eval-transforms must "
+        "agree.",
+        trained.text(), shape_.text());
   }
 }
 
@@ -49,14 +53,15 @@ std::vector<int64_t> ImageData::all() const {
 
 std::unique_ptr<Loader> ImageData::training(std::vector<int64_t> indices, const std::string& purpose) const {
   if (indices.empty()) {
-    fail("There are no images for {}: --valid-fraction is {} of {}. Choose another fraction or a larger --limit.", purpose,
-         options_.valid_fraction, all().size());
+    fail("There are no images for {}: --valid-fraction is {} of {}. Choose another fraction or a larger --limit.",
+         purpose, options_.valid_fraction, all().size());
   }
   if (static_cast<int64_t>(indices.size()) < options_.batch) {
-    fail("There are {} images for {}, fewer than one batch of {}. Lower --batch or raise --limit.", indices.size(), purpose,
-         options_.batch);
+    fail("There are {} images for {}, fewer than one batch of {}. Lower --batch or raise --limit.", indices.size(),
+         purpose, options_.batch);
   }
-  return std::make_unique<Loader>(train_, std::move(indices), TransformPipeline(train_transforms_, statistics_, train_->shape()),
+  return std::make_unique<Loader>(train_, std::move(indices),
+                                  TransformPipeline(train_transforms_, statistics_, train_->shape()),
                                   LoaderOptions{.batch = options_.batch,
                                                 .shuffle = true,
                                                 .drop_last = true,
@@ -65,19 +70,23 @@ std::unique_ptr<Loader> ImageData::training(std::vector<int64_t> indices, const 
                                                 .workers = options_.workers});
 }
 
-std::unique_ptr<Loader> ImageData::evaluation(const std::shared_ptr<const Dataset>& dataset, std::vector<int64_t> indices) const {
+std::unique_ptr<Loader> ImageData::evaluation(const std::shared_ptr<const Dataset>& dataset,
+                                              std::vector<int64_t> indices) const {
   return std::make_unique<Loader>(
       dataset, std::move(indices), TransformPipeline(eval_transforms_, statistics_, dataset->shape()),
-      LoaderOptions{.batch = std::max(options_.batch, 128), .seed = seed_, .purpose = "evaluation", .workers = options_.workers});
+      LoaderOptions{
+          .batch = std::max(options_.batch, 128), .seed = seed_, .purpose = "evaluation", .workers = options_.workers});
 }
 
-std::unique_ptr<Loader> ImageData::evaluation(std::vector<int64_t> indices) const { return evaluation(train_, std::move(indices)); }
+std::unique_ptr<Loader> ImageData::evaluation(std::vector<int64_t> indices) const {
+  return evaluation(train_, std::move(indices));
+}
 
 std::unique_ptr<Loader> ImageData::testing() const { return evaluation(test_, test_indices_); }
 
 std::string ImageData::describe() const {
-  return fmt::format("{}: {} training, {} validation and {} test images, {} classes", options_.name, split_.train.size(),
-                     split_.valid.size(), test_indices_.size(), classes());
+  return fmt::format("{}: {} training, {} validation and {} test images, {} classes", options_.name,
+                     split_.train.size(), split_.valid.size(), test_indices_.size(), classes());
 }
 
 }  // namespace nascent

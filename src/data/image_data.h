@@ -20,8 +20,10 @@ namespace nascent {
 
 class ImageData {
  public:
-  // `statistics`, where given, are those that images are normalised with (a model's own) instead of the training part's.
-  ImageData(const DataOptions& options, uint64_t seed, const std::optional<ChannelStatistics>& statistics = std::nullopt);
+  // `statistics`, where given, are those that images are normalised with (a model's own) instead of the training
+  // part's.
+  ImageData(const DataOptions& options, uint64_t seed,
+            const std::optional<ChannelStatistics>& statistics = std::nullopt);
 
   Shape shape() const { return shape_; }  // of an image as the network sees it
   int classes() const { return static_cast<int>(train_->classes()); }

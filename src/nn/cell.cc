@@ -78,7 +78,7 @@ void Cell::note_rows(int site, int ops, int edge) {
 }
 
 void Cell::check(const CellMixture& mixture) const {
-  if (sites_ > 0 && (!mixture.ops.defined() || mixture.ops.dim() != 2 || mixture.ops.size(0) < sites_ ||
+  if (sites_ > 0 && (!mixture.ops.defined() || mixture.ops.dim() < 2 || mixture.ops.size(0) < sites_ ||
                      mixture.ops.size(1) != ops_)) {
     fail("The mixture of cell type '{}' must weight {} operations at {} sites, but its table is {}.", type_, ops_,
          sites_, mixture.ops.defined() ? fmt::format("[{}]", fmt::join(mixture.ops.sizes(), ", ")) : "missing");

@@ -48,7 +48,8 @@ at::Tensor MixedOperation::weights(const CellMixture& mixture, const std::vector
   }
   if (edge_ < 0 || !mixture.edges.defined()) return weights;
   const at::Tensor edge = mixture.edges[edge_];
-  return weights.defined() ? weights * edge : edge.unsqueeze(0);
+  if (weights.defined()) return weights * edge;
+  return mixture.ops.dim() == 3 ? edge.expand({1, mixture.ops.size(2)}) : edge.unsqueeze(0);
 }
 
 void MixedOperation::add_to(WeightedSum& sum, SharedInput& x, const CellMixture* mixture,

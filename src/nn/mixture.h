@@ -15,7 +15,7 @@ namespace nascent {
 
 // Weights of one type of cell. Rows follow Space::sites() and Space::edges().
 struct CellMixture {
-  at::Tensor ops;    // [sites, ops]; gradients flow back through it
+  at::Tensor ops;    // [sites, ops], or [sites, ops, images] to weight images apart; gradients flow back through it
   at::Tensor edges;  // [edges], or undefined where edges are not weighted
   // Per site, the candidates that run; those left out are neither run nor differentiated. A site with an empty list
   // adds nothing; where the whole table is empty, all candidates of all sites run.

@@ -23,8 +23,8 @@ class WeightedSumFunction : public torch::autograd::Function<WeightedSumFunction
     variable_list saved = values.vec();
     saved.push_back(weights);
     context->save_for_backward(std::move(saved));
-    at::Tensor sum = values[0] * weights[0];
-    for (size_t i = 1; i < values.size(); ++i) sum.addcmul_(values[i], weights[i]);
+    at::Tensor sum = values[0] * factor(weights, 0);
+    for (size_t i = 1; i < values.size(); ++i) sum.addcmul_(values[i], factor(weights, i));
     return sum;
   }
 
@@ -33,14 +33,26 @@ class WeightedSumFunction : public torch::autograd::Function<WeightedSumFunction
     const at::Tensor weights = values.back(), &grad = outer[0];
     values.pop_back();
     variable_list grads(1);
-    if (weights.requires_grad()) grads[0] = weight_gradient(grad, values);
+    if (weights.requires_grad()) grads[0] = weights.dim() == 1 ? weight_gradient(grad, values) : image_gradients(grad, values);
     for (size_t i = 0; i < values.size(); ++i) {
-      grads.push_back(values[i].requires_grad() ? grad * weights[i] : at::Tensor());
+      grads.push_back(values[i].requires_grad() ? grad * factor(weights, i) : at::Tensor());
     }
     return grads;
   }
 
  private:
+  // Weight i, shaped to multiply a value: one number, or one per image.
+  static at::Tensor factor(const at::Tensor& weights, size_t i) {
+    const at::Tensor weight = weights[static_cast<int64_t>(i)];
+    return weight.dim() == 0 ? weight : weight.view({-1, 1, 1, 1});
+  }
+
+  static at::Tensor image_gradients(const at::Tensor& grad, const variable_list& values) {
+    variable_list rows;
+    for (const at::Tensor& value : values) rows.push_back((grad * value).sum(at::IntArrayRef{1, 2, 3}));
+    return at::stack(rows);
+  }
+
   static at::Tensor weight_gradient(const at::Tensor& grad, const variable_list& values) {
     const at::MemoryFormat format = values[0].suggest_memory_format();
     const at::Tensor flat_grad = flat(grad, format);

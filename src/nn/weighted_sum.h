@@ -15,7 +15,7 @@ namespace nascent {
 class WeightedSum {
  public:
   void add(at::Tensor value) { plain_.push_back(std::move(value)); }
-  // One weight per value; no values: nothing is added, but the weights get a gradient of zero.
+  // One weight per value, or a row of them with one per image; no values: nothing is added, but the weights get a gradient of zero.
   void add(const std::vector<at::Tensor>& values, const at::Tensor& weights);
 
   // Zeros of `sizes` where nothing was added. `like` gives type, device and memory format.
@@ -27,7 +27,8 @@ class WeightedSum {
   std::vector<at::Tensor> weightless_;  // weights of nothing
 };
 
-// sum_i weights[i] * values[i], for one or more values of equal sizes; twice differentiable.
+// sum_i weights[i] * values[i], for one or more values of equal sizes; twice differentiable. `weights` is [values], or
+// [values, images] where images are weighted apart.
 at::Tensor weighted_sum(const std::vector<at::Tensor>& values, const at::Tensor& weights);
 
 }  // namespace nascent

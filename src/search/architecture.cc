@@ -4,7 +4,9 @@
 
 #include <algorithm>
 
+#include "core/error.h"
 #include "core/random.h"
+#include "core/text.h"
 
 namespace nascent {
 namespace {
@@ -19,6 +21,19 @@ at::Tensor initial(at::IntArrayRef shape, const ArchitectureOptions& options, co
                                                : 1.0f / static_cast<float>(choices);
   }
   return values;
+}
+
+constexpr double kNever = -1e9;  // a logit whose probability is 0
+
+std::vector<int64_t> indices_of(const std::vector<std::string>& names, const std::vector<std::string>& ops) {
+  std::vector<int64_t> indices;
+  for (const auto& name : names) {
+    const auto it = std::find(ops.begin(), ops.end(), name);
+    if (it == ops.end()) fail("--exclude {}: the space has no such operation.{} It has {}.", name, suggestion(name, ops), join(ops, ", "));
+    indices.push_back(it - ops.begin());
+  }
+  if (indices.size() >= ops.size()) fail("--exclude leaves no operation to choose from.");
+  return indices;
 }
 
 // Rows of the edge weights, grouped by the node they lead into (the cell's output last).
@@ -36,10 +51,14 @@ std::vector<std::vector<int>> edges_by_node(const CellChoices& cell) {
 
 Architecture::Architecture(const Space& space, const ArchitectureOptions& options) : options_(options) {
   const auto ops = static_cast<int64_t>(space.ops().size());
+  const auto excluded = indices_of(options.exclude, space.ops());
   for (const auto& choices : space.cells()) {
     Cell cell;
     cell.type = choices.type;
-    cell.ops = initial({Space::sites(choices), ops}, options, choices.type + ".ops", ops).requires_grad_();
+    cell.ops = initial({Space::sites(choices), ops}, options, choices.type + ".ops", ops);
+    for (const int64_t op : excluded) cell.ops.select(1, op).fill_(options.domain == Domain::logits ? kNever : 0.0);
+    if (options.domain == Domain::simplex) cell.ops.div_(cell.ops.sum(-1, /*keepdim=*/true));
+    cell.ops.requires_grad_();
     if (options.weighted_edges || choices.ops_on_nodes) {
       cell.nodes = edges_by_node(choices);
       cell.edges = initial({static_cast<int64_t>(Space::edges(choices).size())}, options, choices.type + ".edges", 1);

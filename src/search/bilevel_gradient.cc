@@ -9,7 +9,9 @@ void GradientOptions::declare(OptionTable& table) {
   auto section = table.section("search", "");
   section.add("gradient", gradient, "how the architecture's gradient is computed")
       .one_of(ArchitectureGradient::Registry::instance().names());
-  section.add("second-derivatives", second_derivatives, "unrolled and amended: by finite differences or exactly (double backward)")
+  section
+      .add("second-derivatives", second_derivatives,
+           "unrolled and amended: by finite differences or exactly (double backward)")
       .one_of({"finite", "exact"});
   section.add("amend", amend, "amended: the amending coefficient").range(0, 1e6);
   section.add("entropy-bonus", entropy_bonus, "reinforce: reward of the policy's entropy").range(0, 1e3);

@@ -33,7 +33,8 @@ class ClippedGradient : public ArchitectureGradient {
       outputs.push_back(cell.ops);
     }
     ArchitectureGradientResult result{{}, loss.value.item<double>(), loss.top1};
-    result.gradients = torch::autograd::grad(outputs, problem_.architecture(), clipped, c10::nullopt, false, /*allow_unused=*/true);
+    result.gradients =
+        torch::autograd::grad(outputs, problem_.architecture(), clipped, c10::nullopt, false, /*allow_unused=*/true);
     return result;
   }
 

@@ -1,5 +1,5 @@
-// An LSTM controller that draws an architecture choice by choice, each knowing the ones before (ENAS). Trained by the 'reinforce'
-// gradient: nothing flows back through the supernet.
+// An LSTM controller that draws an architecture choice by choice, each knowing the ones before (ENAS). Trained by the
+// 'reinforce' gradient: nothing flows back through the supernet.
 #include <ATen/ATen.h>
 
 #include <algorithm>
@@ -32,7 +32,8 @@ std::vector<std::vector<int>> subsets(const std::vector<int>& inputs, int keep) 
   return all;
 }
 
-// The choices that make a genotype, in the order they are drawn: per node its inputs (where there is a choice) and its operations.
+// The choices that make a genotype, in the order they are drawn: per node its inputs (where there is a choice) and its
+// operations.
 class Choices {
  public:
   explicit Choices(const Space& space) : space_(space) {}
@@ -110,7 +111,8 @@ class ControllerRelaxation : public Relaxation {
       for (const auto& [type, cell] : one_hot(space_, sample(place, static_cast<uint64_t>(i)))) {
         auto& total = mean[type];
         total.ops = total.ops.defined() ? total.ops + cell.ops / kSamples : cell.ops / kSamples;
-        if (cell.edges.defined()) total.edges = total.edges.defined() ? total.edges + cell.edges / kSamples : cell.edges / kSamples;
+        if (cell.edges.defined())
+          total.edges = total.edges.defined() ? total.edges + cell.edges / kSamples : cell.edges / kSamples;
       }
     }
     return mean;
@@ -145,7 +147,8 @@ class ControllerRelaxation : public Relaxation {
   static at::Tensor weights(at::IntArrayRef shape, uint64_t seed, const std::string& name) {
     at::Tensor values = at::empty(shape, at::kFloat);
     RandomStream random(seed, "controller " + name);
-    for (int64_t i = 0; i < values.numel(); ++i) values.data_ptr<float>()[i] = static_cast<float>(random.uniform(-0.1, 0.1));
+    for (int64_t i = 0; i < values.numel(); ++i)
+      values.data_ptr<float>()[i] = static_cast<float>(random.uniform(-0.1, 0.1));
     return values.requires_grad_();
   }
 

@@ -34,7 +34,9 @@ std::map<std::string, at::Tensor> cost_tables(const RegulariserSetup& setup, con
 class CostRegulariser : public Regulariser {
  public:
   CostRegulariser(const RegulariserSetup& setup, const CandidateCost& cost)
-      : strength_(setup.strength), budget_(setup.numbers.empty() ? 0 : setup.numbers[0]), tables_(cost_tables(setup, cost)) {
+      : strength_(setup.strength),
+        budget_(setup.numbers.empty() ? 0 : setup.numbers[0]),
+        tables_(cost_tables(setup, cost)) {
     for (auto& [type, table] : tables_) {
       largest_ += table.amax(-1).sum().item<double>();
       table = table.to(at::kFloat);
@@ -55,8 +57,9 @@ class CostRegulariser : public Regulariser {
 
 NASCENT_REGISTER(Regulariser, "parameters", "expected parameters of the cells; a third number is a budget",
                  [](const RegulariserSetup& setup) {
-                   return std::make_unique<CostRegulariser>(
-                       setup, [](const Stages& stages, const Shape&) { return static_cast<double>(parameters(stages)); });
+                   return std::make_unique<CostRegulariser>(setup, [](const Stages& stages, const Shape&) {
+                     return static_cast<double>(parameters(stages));
+                   });
                  });
 NASCENT_REGISTER(Regulariser, "multiply-adds", "expected multiply-adds of the cells; a third number is a budget",
                  [](const RegulariserSetup& setup) {
@@ -64,7 +67,8 @@ NASCENT_REGISTER(Regulariser, "multiply-adds", "expected multiply-adds of the ce
                      return static_cast<double>(multiply_adds(stages, input));
                    });
                  });
-NASCENT_REGISTER(Regulariser, "latency", "expected milliseconds of the cells, measured here; a third number is a budget",
+NASCENT_REGISTER(Regulariser, "latency",
+                 "expected milliseconds of the cells, measured here; a third number is a budget",
                  [](const RegulariserSetup& setup) {
                    LatencyTable latencies;
                    return std::make_unique<CostRegulariser>(setup, [&](const Stages& stages, const Shape& input) {

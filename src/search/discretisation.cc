@@ -154,12 +154,17 @@ Genotype best_of_samples(const DiscretisationSetup& setup) {
   return best;
 }
 
-NASCENT_REGISTER(Discretisation, "strongest",
-                 "best operation per site, then the strongest edges of each node by that operation (DARTS, NAS-Bench-201, PR-DARTS)",
-                 [](const DiscretisationSetup& setup) { return strongest_genotype(setup.space, setup.probabilities); });
-NASCENT_REGISTER(Discretisation, "edge-weighted", "as strongest, with edges ranked by edge weight times operation weight (PC-DARTS)",
-                 [](const DiscretisationSetup& setup) { return strongest_genotype(setup.space, setup.probabilities, true); });
-NASCENT_REGISTER(Discretisation, "best-sample", "the best of some samples by accuracy with shared weights (RS-WS, ENAS)", best_of_samples);
+NASCENT_REGISTER(
+    Discretisation, "strongest",
+    "best operation per site, then the strongest edges of each node by that operation (DARTS, NAS-Bench-201, PR-DARTS)",
+    [](const DiscretisationSetup& setup) { return strongest_genotype(setup.space, setup.probabilities); });
+NASCENT_REGISTER(Discretisation, "edge-weighted",
+                 "as strongest, with edges ranked by edge weight times operation weight (PC-DARTS)",
+                 [](const DiscretisationSetup& setup) {
+                   return strongest_genotype(setup.space, setup.probabilities, true);
+                 });
+NASCENT_REGISTER(Discretisation, "best-sample",
+                 "the best of some samples by accuracy with shared weights (RS-WS, ENAS)", best_of_samples);
 
 }  // namespace
 }  // namespace nascent

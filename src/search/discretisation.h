@@ -15,8 +15,8 @@ namespace nascent {
 struct DiscretisationSetup {
   const Space& space;
   Mixture probabilities;
-  std::function<Genotype(uint64_t index)> sample;           // draws from the relaxation
-  std::function<double(const Genotype&)> shared_accuracy;   // with the supernet's weights, on held-out images
+  std::function<Genotype(uint64_t index)> sample;          // draws from the relaxation
+  std::function<double(const Genotype&)> shared_accuracy;  // with the supernet's weights, on held-out images
   int samples = 100;
 };
 

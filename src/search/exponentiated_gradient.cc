@@ -9,9 +9,13 @@ namespace {
 class ExponentiatedGradient : public ArchitectureUpdate {
  public:
   explicit ExponentiatedGradient(const UpdateSetup& setup)
-      : lr_(setup.options.optimizer.lr), clip_(setup.options.optimizer.clip), architecture_(setup.relaxation.architecture()) {
+      : lr_(setup.options.optimizer.lr),
+        clip_(setup.options.optimizer.clip),
+        architecture_(setup.relaxation.architecture()) {
     if (architecture_ == nullptr || architecture_->domain() != Domain::simplex) {
-      fail("The update 'exponentiated-gradient' moves points of a simplex: use --relaxation simplex, or --domain simplex.");
+      fail(
+          "The update 'exponentiated-gradient' moves points of a simplex: use --relaxation simplex, or --domain "
+          "simplex.");
     }
   }
 

@@ -22,7 +22,8 @@ class GateRelaxation : public Relaxation {
         logits.data_ptr<float>()[i] = static_cast<float>(options_.spread * random.normal());
       }
       logits_[cell.type] = logits.requires_grad_();
-      if (cell.ops_on_nodes) fail("Gates stand on edges; the space '{}' has its operations on nodes.", setup.space.name());
+      if (cell.ops_on_nodes)
+        fail("Gates stand on edges; the space '{}' has its operations on nodes.", setup.space.name());
     }
   }
 
@@ -53,7 +54,8 @@ class GateRelaxation : public Relaxation {
   }
 
   Genotype sample(const SearchPlace& place, uint64_t index) const override {
-    return sample_genotype(space_, probabilities(place), RandomStream(place.seed, "sample", {static_cast<uint64_t>(place.step), index}));
+    return sample_genotype(space_, probabilities(place),
+                           RandomStream(place.seed, "sample", {static_cast<uint64_t>(place.step), index}));
   }
 
   void save(State& state, const std::string& prefix) const override {
@@ -65,7 +67,8 @@ class GateRelaxation : public Relaxation {
 
  private:
   // Which candidates run in this step; empty: all of them.
-  std::vector<std::vector<int>> sample_active(const std::string& type, int64_t sites, int64_t ops, const SearchPlace& place) const {
+  std::vector<std::vector<int>> sample_active(const std::string& type, int64_t sites, int64_t ops,
+                                              const SearchPlace& place) const {
     if (options_.sampled_ops == 0 || options_.sampled_ops >= ops) return {};
     RandomStream random = stream_at(place, "active " + type);
     std::vector<std::vector<int>> active;

@@ -1,5 +1,5 @@
-// Architecture gradients: how the derivative of the validation loss with respect to the architecture is computed when the shared
-// weights depend on the architecture too. One axis of every bilevel method.
+// Architecture gradients: how the derivative of the validation loss with respect to the architecture is computed when
+// the shared weights depend on the architecture too. One axis of every bilevel method.
 #pragma once
 
 #include <memory>
@@ -16,10 +16,10 @@ namespace nascent {
 struct GradientOptions {
   std::string gradient = "first-order";
   std::string second_derivatives = "finite";  // or "exact"
-  double amend = 0.1;                          // the amending coefficient
-  double entropy_bonus = 1e-4;                 // reinforce
-  double baseline_decay = 0.99;                // reinforce
-  double bound = 1;                            // clipped: largest gradient of one image; xnas counts on it
+  double amend = 0.1;                         // the amending coefficient
+  double entropy_bonus = 1e-4;                // reinforce
+  double baseline_decay = 0.99;               // reinforce
+  double bound = 1;                           // clipped: largest gradient of one image; xnas counts on it
   void declare(OptionTable& table);
 };
 
@@ -35,9 +35,11 @@ struct UnrolledStep {
   Tensors velocity;  // empty: none yet
 };
 
-// DARTS, second order: the gradient at the weights after one step, corrected for that step's dependence on the architecture.
+// DARTS, second order: the gradient at the weights after one step, corrected for that step's dependence on the
+// architecture.
 Tensors unrolled_gradient(const BilevelLosses& losses, const UnrolledStep& step, Differentiation how);
-// The amended second term, -coefficient * (mixed derivative) * H * (validation gradient) (amended-darts, eq. 6), without the first.
+// The amended second term, -coefficient * (mixed derivative) * H * (validation gradient) (amended-darts, eq. 6),
+// without the first.
 Tensors amended_term(const BilevelLosses& losses, double coefficient, Differentiation how);
 
 struct GradientSetup {
@@ -48,10 +50,10 @@ struct GradientSetup {
 };
 
 struct ArchitectureStep {
-  const TensorBatch& train;   // what the weights are fitted to
-  const TensorBatch& valid;   // what the architecture is judged by
+  const TensorBatch& train;  // what the weights are fitted to
+  const TensorBatch& valid;  // what the architecture is judged by
   SearchPlace place;
-  double weights_lr = 0;      // of the weight step that follows
+  double weights_lr = 0;  // of the weight step that follows
 };
 
 struct ArchitectureGradientResult {

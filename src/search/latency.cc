@@ -17,10 +17,11 @@ constexpr int kRuns = 9;
 
 // Everything that the time depends on, as text.
 std::string key_of(const Stages& stages, const Shape& input) {
-  std::string key = fmt::format("threads{} {}x{}x{}:", at::get_num_threads(), input.channels, input.height, input.width);
+  std::string key =
+      fmt::format("threads{} {}x{}x{}:", at::get_num_threads(), input.channels, input.height, input.width);
   for (const auto& s : stages) {
-    key += fmt::format(" {}({}>{} k{}x{} s{}x{} p{}x{} d{} g{})", static_cast<int>(s.kind), s.in, s.out, s.kernel_h, s.kernel_w,
-                       s.stride_h, s.stride_w, s.padding_h, s.padding_w, s.dilation, s.groups);
+    key += fmt::format(" {}({}>{} k{}x{} s{}x{} p{}x{} d{} g{})", static_cast<int>(s.kind), s.in, s.out, s.kernel_h,
+                       s.kernel_w, s.stride_h, s.stride_w, s.padding_h, s.padding_w, s.dilation, s.groups);
   }
   return key;
 }

@@ -1,4 +1,5 @@
-// How long operations take on this machine: measured once per operation, shape and number of threads, and kept in the cache directory.
+// How long operations take on this machine: measured once per operation, shape and number of threads, and kept in the
+// cache directory.
 #pragma once
 
 #include <filesystem>

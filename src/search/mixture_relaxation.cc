@@ -1,4 +1,5 @@
-// Mixtures: every candidate runs, weighted by its probability. DARTS with logits ("softmax"), GAEA on the simplex ("simplex").
+// Mixtures: every candidate runs, weighted by its probability. DARTS with logits ("softmax"), GAEA on the simplex
+// ("simplex").
 #include "search/relaxation.h"
 
 namespace nascent {
@@ -19,7 +20,8 @@ auto maker(const std::string& domain) {
 }
 
 NASCENT_REGISTER(Relaxation, "softmax", "every candidate runs, weighted by a softmax (DARTS)", maker("logits"));
-NASCENT_REGISTER(Relaxation, "simplex", "every candidate runs, weighted by a point of the simplex (GAEA)", maker("simplex"));
+NASCENT_REGISTER(Relaxation, "simplex", "every candidate runs, weighted by a point of the simplex (GAEA)",
+                 maker("simplex"));
 
 }  // namespace
 }  // namespace nascent

@@ -21,8 +21,10 @@ class OneHotCell {
 
   CellMixture mixture() {
     for (size_t row = 0; row < edges_.size(); ++row) {
-      if (edges_[row].to < 0) set_output_edge(static_cast<int>(row));
-      else set_edge(static_cast<int>(row));
+      if (edges_[row].to < 0)
+        set_output_edge(static_cast<int>(row));
+      else
+        set_edge(static_cast<int>(row));
     }
     if (choices_.ops_on_nodes) {
       for (size_t node = 0; node < cell_.nodes.size(); ++node) choose(static_cast<int>(node), cell_.nodes[node].op);
@@ -43,8 +45,10 @@ class OneHotCell {
     const auto& node = cell_.nodes[static_cast<size_t>(edges_[row].to - choices_.inputs)];
     for (const auto& edge : node.edges) {
       if (edge.from != edges_[row].from) continue;
-      if (choices_.ops_on_nodes) mixture_.edges[row] = 1;
-      else choose(row, edge.op);
+      if (choices_.ops_on_nodes)
+        mixture_.edges[row] = 1;
+      else
+        choose(row, edge.op);
     }
   }
 

@@ -13,7 +13,8 @@ UpdateOptions::UpdateOptions() {
 
 void UpdateOptions::declare(OptionTable& table) {
   auto section = table.section("architecture", "How the architecture parameters learn.");
-  section.add("update", update, "what is done with the architecture's gradient").one_of(ArchitectureUpdate::Registry::instance().names());
+  section.add("update", update, "what is done with the architecture's gradient")
+      .one_of(ArchitectureUpdate::Registry::instance().names());
   optimizer.declare(table, "architecture", "");
 }
 
@@ -25,7 +26,8 @@ class OptimizerUpdate : public ArchitectureUpdate {
       : lr_(setup.options.optimizer.lr),
         clip_(setup.options.optimizer.clip),
         optimizer_(make_optimizer(setup.options.optimizer, setup.relaxation.parameters())) {
-    if (auto* architecture = setup.relaxation.architecture(); architecture != nullptr && architecture->domain() == Domain::simplex) {
+    if (auto* architecture = setup.relaxation.architecture();
+        architecture != nullptr && architecture->domain() == Domain::simplex) {
       fail("Adam and SGD would leave the simplex: use --update exponentiated-gradient, or --domain logits.");
     }
   }

@@ -1,4 +1,5 @@
-// The regularisers of PR-DARTS: sparsity of the skip and the other operations apart, and a bonus for deep parametric paths.
+// The regularisers of PR-DARTS: sparsity of the skip and the other operations apart, and a bonus for deep parametric
+// paths.
 #include <ATen/ATen.h>
 
 #include <algorithm>
@@ -9,7 +10,8 @@
 namespace nascent {
 namespace {
 
-// The mean over sites of the probability that operations of one group are active (PR-DARTS, 4.1), summed over cell types.
+// The mean over sites of the probability that operations of one group are active (PR-DARTS, 4.1), summed over cell
+// types.
 class GroupSparsity : public Regulariser {
  public:
   GroupSparsity(const RegulariserSetup& setup, bool skip) : strength_(setup.strength) {
@@ -23,7 +25,8 @@ class GroupSparsity : public Regulariser {
 
   at::Tensor penalty(const Mixture& probabilities) const override {
     at::Tensor sum = at::zeros({});
-    for (const auto& [type, cell] : probabilities) sum = sum + (cell.ops * mask_).sum() / static_cast<double>(cell.ops.size(0));
+    for (const auto& [type, cell] : probabilities)
+      sum = sum + (cell.ops * mask_).sum() / static_cast<double>(cell.ops.size(0));
     return strength_ * sum;
   }
 
@@ -32,13 +35,15 @@ class GroupSparsity : public Regulariser {
   at::Tensor mask_;
 };
 
-// Minus the product, along last input -> node 1 -> node 2 -> ..., of the summed probabilities of parametric operations (eq. 8).
+// Minus the product, along last input -> node 1 -> node 2 -> ..., of the summed probabilities of parametric operations
+// (eq. 8).
 class PathDepth : public Regulariser {
  public:
   explicit PathDepth(const RegulariserSetup& setup) : strength_(setup.strength) {
     for (const auto& op : setup.space.ops()) parametric_.push_back(is_parametric(op));
     for (const auto& cell : setup.space.cells()) {
-      if (cell.ops_on_nodes) fail("'path-depth' needs operations on edges; the space '{}' has them on nodes.", setup.space.name());
+      if (cell.ops_on_nodes)
+        fail("'path-depth' needs operations on edges; the space '{}' has them on nodes.", setup.space.name());
       paths_[cell.type] = path(cell);
     }
   }
@@ -60,7 +65,8 @@ class PathDepth : public Regulariser {
     std::vector<int64_t> rows;
     const auto edges = Space::edges(cell);
     for (size_t row = 0; row < edges.size(); ++row) {
-      if (edges[row].to == edges[row].from + 1 && edges[row].from >= cell.inputs - 1) rows.push_back(static_cast<int64_t>(row));
+      if (edges[row].to == edges[row].from + 1 && edges[row].from >= cell.inputs - 1)
+        rows.push_back(static_cast<int64_t>(row));
     }
     return rows;
   }

@@ -16,7 +16,8 @@ SearchProblem::SearchProblem(std::shared_ptr<Network> supernet, Relaxation& rela
 SearchProblem::Loss SearchProblem::loss(const TensorBatch& batch, const Mixture& mixture) {
   const at::Tensor logits = supernet_->forward(batch.images, {.mixture = &mixture}).logits;
   const auto images = static_cast<double>(batch.labels.size(0));
-  return {classification_loss(logits, batch.labels), 100 * static_cast<double>(count_top(logits.detach(), batch.labels, 1)) / images};
+  return {classification_loss(logits, batch.labels),
+          100 * static_cast<double>(count_top(logits.detach(), batch.labels, 1)) / images};
 }
 
 SearchProblem::Loss SearchProblem::loss(const TensorBatch& batch, const SearchPlace& place, bool regularised) {

@@ -1,5 +1,6 @@
-// The optimisation problem behind a search: a loss that depends on shared weights and on architecture parameters. Objectives and
-// architecture gradients are written against this and know nothing of data loading, checkpoints or reports.
+// The optimisation problem behind a search: a loss that depends on shared weights and on architecture parameters.
+// Objectives and architecture gradients are written against this and know nothing of data loading, checkpoints or
+// reports.
 #pragma once
 
 #include <memory>
@@ -15,13 +16,15 @@ namespace nascent {
 
 class SearchProblem {
  public:
-  SearchProblem(std::shared_ptr<Network> supernet, Relaxation& relaxation, std::vector<std::unique_ptr<Regulariser>> regularisers);
+  SearchProblem(std::shared_ptr<Network> supernet, Relaxation& relaxation,
+                std::vector<std::unique_ptr<Regulariser>> regularisers);
 
   struct Loss {
-    at::Tensor value;   // what is minimised
-    double top1 = 0;    // percent of the batch
+    at::Tensor value;  // what is minimised
+    double top1 = 0;   // percent of the batch
   };
-  // Cross-entropy of the batch under the relaxation's mixture at `place`; `regularised` adds the penalty of the architecture.
+  // Cross-entropy of the batch under the relaxation's mixture at `place`; `regularised` adds the penalty of the
+  // architecture.
   Loss loss(const TensorBatch& batch, const SearchPlace& place, bool regularised = false);
   // The same under a given mixture.
   Loss loss(const TensorBatch& batch, const Mixture& mixture);

@@ -1,5 +1,6 @@
-// Regularisers of the architecture: penalties on the probabilities, added to the loss that the architecture step minimises.
-// Written in options as text, a name and its strength, then what else it takes: regularisers = ["entropy 0.1", "parameters 1 2e6"].
+// Regularisers of the architecture: penalties on the probabilities, added to the loss that the architecture step
+// minimises. Written in options as text, a name and its strength, then what else it takes: regularisers = ["entropy
+// 0.1", "parameters 1 2e6"].
 #pragma once
 
 #include <ATen/core/Tensor.h>

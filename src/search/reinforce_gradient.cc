@@ -1,4 +1,5 @@
-// REINFORCE: the reward is the validation accuracy of the sampled architecture, the baseline a moving average of rewards (ENAS).
+// REINFORCE: the reward is the validation accuracy of the sampled architecture, the baseline a moving average of
+// rewards (ENAS).
 #include <ATen/ATen.h>
 
 #include "search/gradient.h"
@@ -22,7 +23,8 @@ class ReinforceGradient : public ArchitectureGradient {
     baseline_ = started_ ? options_.baseline_decay * baseline_ + (1 - options_.baseline_decay) * reward : reward;
     started_ = true;
     const auto policy = problem_.relaxation().policy(step.place);
-    const at::Tensor objective = -(reward - baseline_) * policy.log_probability - options_.entropy_bonus * policy.entropy;
+    const at::Tensor objective =
+        -(reward - baseline_) * policy.log_probability - options_.entropy_bonus * policy.entropy;
     result.gradients = gradients(objective + problem_.penalty(step.place), problem_.architecture());
     return result;
   }

@@ -12,7 +12,8 @@
 
 namespace nascent {
 
-// Where in a search a pass happens: what sampling and temperatures depend on. Two passes at the same place draw the same sample.
+// Where in a search a pass happens: what sampling and temperatures depend on. Two passes at the same place draw the
+// same sample.
 struct SearchPlace {
   enum class Pass { weights, architecture };
 
@@ -21,18 +22,21 @@ struct SearchPlace {
   int64_t step = 0, steps = 1;  // from the start of the search, and in all
   Pass pass = Pass::weights;    // which block the pass serves
 
-  double progress() const { return static_cast<double>(step) / static_cast<double>(steps); }  // 0 at the start, 1 at the end
+  double progress() const {
+    return static_cast<double>(step) / static_cast<double>(steps);
+  }  // 0 at the start, 1 at the end
 };
 
 struct RelaxationOptions {
   std::string relaxation = "softmax";
-  std::string domain = "logits";    // what the parameters are: "logits" or "simplex"
-  bool edge_weights = false;        // every edge has a weight of its own (PC-DARTS)
-  double spread = 1e-3;             // of the initial logits
+  std::string domain = "logits";  // what the parameters are: "logits" or "simplex"
+  bool edge_weights = false;      // every edge has a weight of its own (PC-DARTS)
+  std::vector<std::string> exclude;  // operations left out of the search
+  double spread = 1e-3;           // of the initial logits
   double temperature = 10, temperature_end = 0.1;
-  std::string anneal = "linear";    // how the temperature falls: "linear" or "exponential"
+  std::string anneal = "linear";                  // how the temperature falls: "linear" or "exponential"
   double stretch_low = -0.1, stretch_high = 1.1;  // of hard-concrete gates
-  int sampled_ops = 2;              // gates: operations that run per site and step; 0: all
+  int sampled_ops = 2;                            // gates: operations that run per site and step; 0: all
   void declare(OptionTable& table);
 
   double temperature_at(const SearchPlace& place) const;
@@ -62,8 +66,8 @@ class Relaxation : public Stateful {
 
   // The parameters as points of simplices, for updates that need them so; null where they are something else.
   virtual Architecture* architecture() { return nullptr; }
-  // The logarithm of the probability of the architecture that mixture(place) samples, and the entropy of that distribution, for
-  // policy gradients; an Error where nothing is sampled.
+  // The logarithm of the probability of the architecture that mixture(place) samples, and the entropy of that
+  // distribution, for policy gradients; an Error where nothing is sampled.
   struct Policy {
     at::Tensor log_probability, entropy;
   };

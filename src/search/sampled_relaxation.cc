@@ -1,4 +1,5 @@
-// Samples of a categorical distribution per site: one candidate at a time, straight through (GDAS), or softly mixed (SNAS).
+// Samples of a categorical distribution per site: one candidate at a time, straight through (GDAS), or softly mixed
+// (SNAS).
 #include <ATen/ATen.h>
 
 #include "search/relaxation.h"
@@ -62,7 +63,8 @@ class ConcreteRelaxation : public SampledRelaxation {
 
 NASCENT_REGISTER(Relaxation, "gumbel", "one sampled candidate runs per site, straight-through gradient (GDAS)",
                  [](const RelaxationSetup& setup) { return std::make_unique<GumbelRelaxation>(setup); });
-NASCENT_REGISTER(Relaxation, "concrete", "every candidate runs, weighted by a sample of the concrete distribution (SNAS)",
+NASCENT_REGISTER(Relaxation, "concrete",
+                 "every candidate runs, weighted by a sample of the concrete distribution (SNAS)",
                  [](const RelaxationSetup& setup) { return std::make_unique<ConcreteRelaxation>(setup); });
 
 }  // namespace

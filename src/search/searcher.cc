@@ -18,13 +18,17 @@ void SearchOptions::declare(OptionTable& table) {
   auto section = table.section("search", "Weight-sharing search: which point of the product of choices.");
   section.add("epochs", epochs, "passes over the training part").range(1, 100000);
   section.add("freeze-epochs", freeze_epochs, "epochs at the start in which only the weights learn").range(0, 100000);
-  section.add("objective", objective, "which data judges the architecture").one_of(Objective::Registry::instance().names());
-  section.add("discretisation", discretisation, "how what was learnt becomes a cell").one_of(Discretisation::Registry::instance().names());
+  section.add("objective", objective, "which data judges the architecture")
+      .one_of(Objective::Registry::instance().names());
+  section.add("discretisation", discretisation, "how what was learnt becomes a cell")
+      .one_of(Discretisation::Registry::instance().names());
   section.add("samples", samples, "best-sample: architectures that are compared").range(1, 1e6);
-  section.add("judge-images", judge_images,
-              "held-out images that score the supernet before and after discretisation, every epoch; 0: none")
+  section
+      .add("judge-images", judge_images,
+           "held-out images that score the supernet before and after discretisation, every epoch; 0: none")
       .at_least(0);
-  section.add("regularisers", regularisers, "penalties on the architecture, each a name and a strength, as in \"entropy 0.1\"");
+  section.add("regularisers", regularisers,
+              "penalties on the architecture, each a name and a strength, as in \"entropy 0.1\"");
   relaxation.declare(table);
   gradient.declare(table);
   update.declare(table);
@@ -63,18 +67,22 @@ void Searcher::EpochSums::add(const SearchStepResult& result, bool judged) {
 Searcher::Searcher(std::shared_ptr<const Space> space, std::shared_ptr<Network> supernet, const LoaderMaker& loaders,
                    const SearchOptions& options, uint64_t seed)
     : space_(std::move(space)), supernet_(std::move(supernet)), loaders_(loaders), options_(options), seed_(seed) {
-  relaxation_ =
-      Relaxation::Registry::instance().make(options.relaxation.relaxation, RelaxationSetup{*space_, options_.relaxation, seed});
+  relaxation_ = Relaxation::Registry::instance().make(options.relaxation.relaxation,
+                                                      RelaxationSetup{*space_, options_.relaxation, seed});
   problem_ = std::make_unique<SearchProblem>(supernet_, *relaxation_,
                                              make_regularisers(options.regularisers, *space_, supernet_->plan()));
   weights_ = make_optimizer(options_.weights, problem_->weights());
-  update_ = ArchitectureUpdate::Registry::instance().make(options.update.update,
-                                                          UpdateSetup{options_.update, *relaxation_, options_.gradient.bound});
+  update_ = ArchitectureUpdate::Registry::instance().make(
+      options.update.update, UpdateSetup{options_.update, *relaxation_, options_.gradient.bound});
   gradient_ = ArchitectureGradient::Registry::instance().make(
       options.gradient.gradient, GradientSetup{*problem_, options_.gradient, options_.weights, *weights_});
   objective_ = Objective::Registry::instance().make(
       options.objective, ObjectiveSetup{*problem_, *gradient_, *update_, *weights_, options.weights.clip});
   const bool holds_out = objective_->holds_out_data();
+  if (!holds_out && options.gradient.gradient != "first-order") {
+    fail("The gradient '{}' belongs to a bilevel problem; with --objective {} there is one loss and only --gradient first-order.",
+         options.gradient.gradient, options.objective);
+  }
   train_ = loaders(holds_out ? SearchData::train : SearchData::all);
   if (holds_out) held_out_ = loaders(SearchData::held_out);
   here_ = place(0, 0);
@@ -85,13 +93,15 @@ Searcher::~Searcher() = default;
 
 Genotype Searcher::genotype() {
   return Discretisation::Registry::instance().make(
-      options_.discretisation, DiscretisationSetup{*space_, probabilities(),
-                                                   [this](uint64_t index) { return relaxation_->sample(here_, index); },
-                                                   [this](const Genotype& genotype) { return shared_accuracy(genotype); },
-                                                   options_.samples});
+      options_.discretisation,
+      DiscretisationSetup{*space_, probabilities(),
+                          [this](uint64_t index) { return relaxation_->sample(here_, index); },
+                          [this](const Genotype& genotype) { return shared_accuracy(genotype); }, options_.samples});
 }
 
-Genotype Searcher::leaning() const { return strongest_genotype(*space_, probabilities(), options_.discretisation == "edge-weighted"); }
+Genotype Searcher::leaning() const {
+  return strongest_genotype(*space_, probabilities(), options_.discretisation == "edge-weighted");
+}
 
 double Searcher::mixture_accuracy() { return accuracy(probabilities()); }
 double Searcher::shared_accuracy(const Genotype& genotype) { return accuracy(one_hot(*space_, genotype)); }
@@ -127,7 +137,8 @@ void Searcher::start_epoch(int64_t epoch, int64_t first_step, EventSink&) {
   train_->start(epoch, first_step);
   // The held-out part may be smaller than the training part: it is passed over again within an epoch, in a new order
   // each time.
-  if (held_out_) held_out_->start(epoch * steps() + first_step / held_out_->batches(), first_step % held_out_->batches());
+  if (held_out_)
+    held_out_->start(epoch * steps() + first_step / held_out_->batches(), first_step % held_out_->batches());
   if (first_step == 0) sums_ = {};
 }
 

@@ -23,11 +23,11 @@ namespace nascent {
 
 struct SearchOptions {
   int epochs = 50;
-  int freeze_epochs = 0;              // the architecture rests for so many epochs at the start
+  int freeze_epochs = 0;  // the architecture rests for so many epochs at the start
   std::string objective = "bilevel";
   std::string discretisation = "strongest";
-  int samples = 100;                  // best-sample: architectures that are compared
-  int judge_images = 0;               // held-out images that score the supernet before and after discretisation; 0: none
+  int samples = 100;     // best-sample: architectures that are compared
+  int judge_images = 0;  // held-out images that score the supernet before and after discretisation; 0: none
   std::vector<std::string> regularisers;
   RelaxationOptions relaxation;
   GradientOptions gradient;
@@ -39,8 +39,8 @@ struct SearchOptions {
   void declare(OptionTable& table);  // sections "search", "architecture", "weights"
 };
 
-// Parts of the training data that a search may ask for: all of it, the two sides of the train/valid split, or the held-out side as it
-// is, in order and without augmentation, to judge by.
+// Parts of the training data that a search may ask for: all of it, the two sides of the train/valid split, or the
+// held-out side as it is, in order and without augmentation, to judge by.
 enum class SearchData { all, train, held_out, judge };
 using LoaderMaker = std::function<std::unique_ptr<Loader>(SearchData)>;
 
@@ -87,7 +87,7 @@ class Searcher : public Job {
   std::shared_ptr<Network> supernet_;
   std::unique_ptr<Loader> train_, held_out_;  // held_out_ is null where the objective holds out none
   LoaderMaker loaders_;
-  std::unique_ptr<Loader> judge_;             // made when first asked for
+  std::unique_ptr<Loader> judge_;  // made when first asked for
   SearchOptions options_;
   uint64_t seed_;
   std::unique_ptr<Relaxation> relaxation_;

@@ -17,7 +17,8 @@ Differentiation differentiation(const std::string& name) {
 
 Tensors gradients(const at::Tensor& loss, const Tensors& inputs) {
   if (inputs.empty() || !loss.requires_grad()) return Tensors(inputs.size());
-  return torch::autograd::grad({loss}, inputs, {}, /*retain_graph=*/c10::nullopt, /*create_graph=*/false, /*allow_unused=*/true);
+  return torch::autograd::grad({loss}, inputs, {}, /*retain_graph=*/c10::nullopt, /*create_graph=*/false,
+                               /*allow_unused=*/true);
 }
 
 namespace {
@@ -39,7 +40,8 @@ Tensors exact_product(const LossFunction& loss, const Tensors& x, const Tensors&
   return dense_gradients(product, y);
 }
 
-Tensors gradients_at(const LossFunction& loss, const Tensors& x, const Tensors& saved, const Tensors& v, double eps, const Tensors& y) {
+Tensors gradients_at(const LossFunction& loss, const Tensors& x, const Tensors& saved, const Tensors& v, double eps,
+                     const Tensors& y) {
   {
     at::NoGradGuard no_grad;
     for (size_t i = 0; i < x.size(); ++i) at::Tensor(x[i]).copy_(saved[i]).add_(v[i], eps);
@@ -64,9 +66,12 @@ Tensors finite_product(const LossFunction& loss, const Tensors& x, const Tensors
 
 }  // namespace
 
-Tensors dense_gradients(const at::Tensor& loss, const Tensors& inputs) { return zeros_for_undefined(gradients(loss, inputs), inputs); }
+Tensors dense_gradients(const at::Tensor& loss, const Tensors& inputs) {
+  return zeros_for_undefined(gradients(loss, inputs), inputs);
+}
 
-Tensors second_product(const LossFunction& loss, const Tensors& x, const Tensors& v, const Tensors& y, Differentiation how) {
+Tensors second_product(const LossFunction& loss, const Tensors& x, const Tensors& v, const Tensors& y,
+                       Differentiation how) {
   return how == Differentiation::exact ? exact_product(loss, x, v, y) : finite_product(loss, x, v, y);
 }
 

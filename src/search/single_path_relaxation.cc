@@ -1,9 +1,10 @@
-// Uniform single path: every step runs one architecture drawn uniformly from the space; nothing about it is learnt (RS-WS, NESBS).
+// Uniform single path: every step runs one architecture drawn uniformly from the space; nothing about it is learnt
+// (RS-WS, NESBS).
+#include <ATen/ATen.h>
+
 #include "search/one_shot.h"
 #include "search/relaxation.h"
 #include "search/sampling.h"
-
-#include <ATen/ATen.h>
 
 namespace nascent {
 namespace {
@@ -41,7 +42,8 @@ class SinglePathRelaxation : public Relaxation {
   const Space& space_;
 };
 
-NASCENT_REGISTER(Relaxation, "single-path", "one architecture drawn uniformly runs at every step; nothing is learnt (RS-WS)",
+NASCENT_REGISTER(Relaxation, "single-path",
+                 "one architecture drawn uniformly runs at every step; nothing is learnt (RS-WS)",
                  [](const RelaxationSetup& setup) { return std::make_unique<SinglePathRelaxation>(setup); });
 
 }  // namespace

@@ -13,7 +13,7 @@ namespace nascent {
 
 struct UpdateOptions {
   std::string update = "optimizer";
-  OptimizerOptions optimizer;        // its learning rate and clipping serve every update
+  OptimizerOptions optimizer;  // its learning rate and clipping serve every update
   UpdateOptions();
   void declare(OptionTable& table);  // section "architecture"
 };

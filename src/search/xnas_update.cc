@@ -1,4 +1,5 @@
-// Exponentiated gradient with wipe-out: a candidate that could not overtake the leader in the steps left is removed (XNAS).
+// Exponentiated gradient with wipe-out: a candidate that could not overtake the leader in the steps left is removed
+// (XNAS).
 #include <ATen/ATen.h>
 
 #include <cmath>
@@ -41,7 +42,8 @@ class XnasUpdate : public ArchitectureUpdate {
   Architecture* architecture_;
 };
 
-NASCENT_REGISTER(ArchitectureUpdate, "xnas", "exponentiated gradient with wipe-out of candidates that cannot recover (XNAS)",
+NASCENT_REGISTER(ArchitectureUpdate, "xnas",
+                 "exponentiated gradient with wipe-out of candidates that cannot recover (XNAS)",
                  [](const UpdateSetup& setup) { return std::make_unique<XnasUpdate>(setup); });
 
 }  // namespace

@@ -99,7 +99,7 @@ StepReport Trainer::step(int64_t epoch, int64_t step, EventSink& events) {
                  done + 1,
                  {{"loss", report.loss}, {"lr", lr}, {"grad_norm", report.gradient_norm}, {"top1", top1}}});
   }
-  report.note = fmt::format("epoch {}  loss {:.4f}  best {:.2f}%", epoch, report.loss, best_.top1);
+  report.note = fmt::format("epoch {}  loss {:.3f}  accuracy {:.1f} %", epoch + 1, report.loss, top1);
   return report;
 }
 

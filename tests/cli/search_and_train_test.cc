@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 
 #include "cli/program.h"
+#include "core/random.h"
 
 namespace nascent {
 namespace {
@@ -11,18 +12,21 @@ using testing::HasSubstr;
 class SearchAndTrain : public ProgramTest {
  protected:
   static std::vector<std::string> small_data() {
-    return {"--data", "random", "--size", "64", "--shape", "3,12,12", "--classes", "4", "--batch", "8", "--threads", "1"};
+    return {"--data",    "random", "--size",  "64", "--shape",   "3,12,12",
+            "--classes", "4",      "--batch", "8",  "--threads", "1"};
   }
   std::vector<std::string> search(const std::string& out, std::vector<std::string> more = {}) const {
-    std::vector<std::string> all = {"search", "--space", "nasbench201", "--channels", "4", "--cells", "1", "--epochs", "3", "--out",
-                                    path(out), "--checkpoint-steps", "1"};
+    std::vector<std::string> all = {"search", "--space",  "nasbench201", "--channels", "4",       "--cells",
+                                    "1",      "--epochs", "3",           "--out",      path(out), "--checkpoint-steps",
+                                    "1"};
     for (const auto& word : small_data()) all.push_back(word);
     all.insert(all.end(), more.begin(), more.end());
     return all;
   }
   std::vector<std::string> train(const std::string& out, const std::string& genotype) const {
-    std::vector<std::string> all = {"train", "--genotype", genotype, "--channels", "4", "--cells", "1", "--epochs", "4", "--out",
-                                    path(out), "--checkpoint-steps", "1"};
+    std::vector<std::string> all = {"train", "--genotype", genotype, "--channels", "4",       "--cells",
+                                    "1",     "--epochs",   "4",      "--out",      path(out), "--checkpoint-steps",
+                                    "1"};
     for (const auto& word : small_data()) all.push_back(word);
     return all;
   }
@@ -32,7 +36,8 @@ class SearchAndTrain : public ProgramTest {
 TEST_F(SearchAndTrain, LeaveACompleteRunBehind) {
   const Json found = json_of(search("found"));
   EXPECT_EQ(found.at("genotype").at("space"), "nasbench201");
-  for (const std::string name : {"options.toml", "run.json", "events.sqlite", "genotype.json", "genotype.txt", "result.json"}) {
+  for (const std::string name :
+       {"options.toml", "run.json", "events.sqlite", "genotype.json", "genotype.txt", "result.json"}) {
     EXPECT_TRUE(std::filesystem::exists(folder_ / "found" / name)) << name;
   }
   const std::string report = bytes("found/report.html");
@@ -40,8 +45,8 @@ TEST_F(SearchAndTrain, LeaveACompleteRunBehind) {
   EXPECT_THAT(bytes("found/genotype.txt"), HasSubstr("~0|+|"));
 
   const Json trained = json_of(train("trained", path("found")));
-  const Json scored = json_of({"eval", path("trained/model.nascent"), "--data", "random", "--size", "64", "--shape", "3,12,12", "--classes",
-                               "4", "--threads", "1"});
+  const Json scored = json_of({"eval", path("trained/model.nascent"), "--data", "random", "--size", "64", "--shape",
+                               "3,12,12", "--classes", "4", "--threads", "1"});
   // The random data of another seed is other data; the same file scores the same way twice.
   EXPECT_EQ(scored.at("images"), 64);
   EXPECT_TRUE(trained.at("test_top1").is_number());
@@ -86,7 +91,8 @@ TEST_F(SearchAndTrain, KilledAtAnyMomentResumeEndsTheSame) {
     const auto delay = std::chrono::milliseconds(900 + random.below(700) + 40 * kills);
     // Killed before there was a run directory, it is begun again.
     const bool begun = std::filesystem::exists(folder_ / "parts" / "options.toml");
-    code = begun ? signalled({"search", "--resume", path("parts")}, delay, SIGKILL) : signalled(search("parts"), delay, SIGKILL);
+    code = begun ? signalled({"search", "--resume", path("parts")}, delay, SIGKILL)
+                 : signalled(search("parts"), delay, SIGKILL);
   }
   EXPECT_EQ(code, 0);
   EXPECT_GE(kills, 1);
@@ -114,17 +120,20 @@ TEST_F(SearchAndTrain, ANonFiniteLossNamesStepBatchAndCheckpoint) {
 }
 
 TEST_F(SearchAndTrain, SearchesASpaceOfTheUsersOwn) {
-  write_file(path("mine.toml"),
-             "name = \"mine\"\nops = [\"skip_connect\", \"sep_conv_3x3\"]\ncells = 3\n[[cell]]\ntype = \"normal\"\nnodes = 2\n"
-             "[[cell]]\ntype = \"reduce\"\nnodes = 2\n");
-  std::vector<std::string> arguments = {"search", "--space", path("mine.toml"), "--epochs", "1", "--channels", "4", "--out", path("mine")};
+  write_file(
+      path("mine.toml"),
+      "name = \"mine\"\nops = [\"skip_connect\", \"sep_conv_3x3\"]\ncells = 3\n[[cell]]\ntype = \"normal\"\nnodes = 2\n"
+      "[[cell]]\ntype = \"reduce\"\nnodes = 2\n");
+  std::vector<std::string> arguments = {"search",     "--space", path("mine.toml"), "--epochs",  "1",
+                                        "--channels", "4",       "--out",           path("mine")};
   for (const auto& word : small_data()) arguments.push_back(word);
   EXPECT_EQ(json_of(arguments).at("genotype").at("space"), "mine");
   std::filesystem::remove(path("mine.toml"));
   std::vector<std::string> training = train("trained", path("mine"));
   training[6] = "3";  // --cells
   json_of(training);
-  const Json scored = json_of({"eval", path("trained/model.nascent"), "--data", "random", "--shape", "3,12,12", "--classes", "4"});
+  const Json scored =
+      json_of({"eval", path("trained/model.nascent"), "--data", "random", "--shape", "3,12,12", "--classes", "4"});
   EXPECT_EQ(scored.at("images"), 1024);
 }
 

@@ -56,7 +56,8 @@ TEST(Registry, MakesByNameAndListsTheKnown) {
     registry.make("sqare", 3);
     FAIL();
   } catch (const Error& error) {
-    EXPECT_THAT(error.what(), testing::AllOf(HasSubstr("no shape 'sqare'"), HasSubstr("'square'?"), HasSubstr("double, square")));
+    EXPECT_THAT(error.what(),
+                testing::AllOf(HasSubstr("no shape 'sqare'"), HasSubstr("'square'?"), HasSubstr("double, square")));
   }
 }
 

@@ -52,7 +52,8 @@ class OptionsTest : public testing::Test {
 
 TEST_F(OptionsTest, ReadsToml) {
   table.read_toml(
-      "[train]\nepochs = 3\nlr = 1\nnesterov = true\nschedule = \"linear\"\ntransforms = [\"a 1\", \"b\"]\nshape = [1, 2.5]\n",
+      "[train]\nepochs = 3\nlr = 1\nnesterov = true\nschedule = \"linear\"\ntransforms = [\"a 1\", \"b\"]\nshape = [1, "
+      "2.5]\n",
       "x.toml");
   EXPECT_EQ(sample.epochs, 3);
   EXPECT_EQ(sample.lr, 1);
@@ -63,7 +64,8 @@ TEST_F(OptionsTest, ReadsToml) {
 }
 
 TEST_F(OptionsTest, WritesWhatItReads) {
-  table.read_toml("[train]\nepochs = 3\nlr = 2\ntransforms = [\"a \\\"q\\\"\"]\nshape = [3, 32, 32]\n[arch]\nlr = 1e-9", "x");
+  table.read_toml("[train]\nepochs = 3\nlr = 2\ntransforms = [\"a \\\"q\\\"\"]\nshape = [3, 32, 32]\n[arch]\nlr = 1e-9",
+                  "x");
   Sample again;
   OptionTable other;
   again.declare(other);
@@ -99,7 +101,8 @@ TEST_F(OptionsTest, UnknownKeyNamesTheClosest) {
 }
 
 TEST_F(OptionsTest, WrongValuesSayWhatWasExpected) {
-  EXPECT_THAT(error_of([&] { table.read_assignment("train.epochs=0"); }), HasSubstr("train.epochs is 0; expected: 1 to 1000"));
+  EXPECT_THAT(error_of([&] { table.read_assignment("train.epochs=0"); }),
+              HasSubstr("train.epochs is 0; expected: 1 to 1000"));
   EXPECT_THAT(error_of([&] { table.read_assignment("train.epochs=2.5"); }), HasSubstr("expected: integer"));
   EXPECT_THAT(error_of([&] { table.read_assignment("train.epochs=many"); }), HasSubstr("expected: integer"));
   EXPECT_THAT(error_of([&] { table.read_assignment("train.nesterov=perhaps"); }), HasSubstr("expected: yes/no"));

@@ -55,7 +55,8 @@ TEST_F(ImageDataTest, RefusesTooFewImagesForABatch) {
   const ImageData data(options_, 1);
   EXPECT_THAT(error_of([&] { data.training(data.split().train, "train"); }), HasSubstr("fewer than one batch of 64"));
   options_.valid_fraction = 0;
-  EXPECT_THAT(error_of([&] { ImageData(options_, 1).training({}, "architecture"); }), HasSubstr("no images for architecture"));
+  EXPECT_THAT(error_of([&] { ImageData(options_, 1).training({}, "architecture"); }),
+              HasSubstr("no images for architecture"));
 }
 
 TEST_F(ImageDataTest, RefusesTransformsThatDisagree) {

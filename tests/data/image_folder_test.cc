@@ -1,5 +1,5 @@
-#include "data/image_data.h"
 #include "data/fixtures.h"
+#include "data/image_data.h"
 #include "data/loader.h"
 
 namespace nascent {

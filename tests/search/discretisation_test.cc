@@ -10,7 +10,8 @@ namespace {
 
 // One-hot probabilities give back the genotype they were made of.
 TEST(StrongestGenotype, InvertsOneHot) {
-  for (const std::string name : {"darts", "darts-s1", "darts-s2", "nasbench201", "nasbench1shot1-s1", "nasbench1shot1-s3"}) {
+  for (const std::string name :
+       {"darts", "darts-s1", "darts-s2", "nasbench201", "nasbench1shot1-s1", "nasbench1shot1-s3"}) {
     const auto space = find_space(name);
     for (uint64_t i = 0; i < 20; ++i) {
       RandomStream random(1, name, {i});

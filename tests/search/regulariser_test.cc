@@ -21,14 +21,17 @@ class RegulariserTest : public testing::Test {
     plan_ = plan_supernet(*space_, options, {3, 16, 16}, 10);
   }
 
-  std::unique_ptr<Regulariser> make(const std::string& spec) { return std::move(make_regularisers({spec}, *space_, plan_)[0]); }
+  std::unique_ptr<Regulariser> make(const std::string& spec) {
+    return std::move(make_regularisers({spec}, *space_, plan_)[0]);
+  }
 
   Mixture random_probabilities() const {
     Mixture mixture;
     for (const auto& cell : space_->cells()) {
       at::Tensor table = at::empty({Space::sites(cell), static_cast<int64_t>(space_->ops().size())});
       RandomStream random(2, cell.type);
-      for (int64_t i = 0; i < table.numel(); ++i) table.data_ptr<float>()[i] = static_cast<float>(random.uniform(0.05, 0.5));
+      for (int64_t i = 0; i < table.numel(); ++i)
+        table.data_ptr<float>()[i] = static_cast<float>(random.uniform(0.05, 0.5));
       mixture[cell.type].ops = table.requires_grad_();
     }
     return mixture;
@@ -39,8 +42,8 @@ class RegulariserTest : public testing::Test {
 };
 
 TEST_F(RegulariserTest, GradientsMatchFiniteDifferences) {
-  for (const std::string spec : {"entropy 0.7", "skip-sparsity 0.3", "non-skip-sparsity 0.2", "path-depth 0.5", "parameters 2",
-                                 "multiply-adds 1.5", "parameters 1 1000"}) {
+  for (const std::string spec : {"entropy 0.7", "skip-sparsity 0.3", "non-skip-sparsity 0.2", "path-depth 0.5",
+                                 "parameters 2", "multiply-adds 1.5", "parameters 1 1000"}) {
     const auto regulariser = make(spec);
     const Mixture mixture = random_probabilities();
     at::Tensor table = mixture.at("normal").ops;
@@ -85,7 +88,8 @@ TEST_F(RegulariserTest, ExpectedParametersOfAOneHotArchitecture) {
   double expected = 0;
   for (const auto& cell : plan_.cells) {
     for (const auto& node : cell.nodes) {
-      for (const auto& edge : node.edges) expected += static_cast<double>(parameters(edge.candidates[static_cast<size_t>(sep)]));
+      for (const auto& edge : node.edges)
+        expected += static_cast<double>(parameters(edge.candidates[static_cast<size_t>(sep)]));
     }
   }
   // With a budget b the penalty is expected / b - 1.
@@ -108,7 +112,8 @@ TEST_F(RegulariserTest, MalformedSpecsAreQuoted) {
 }
 
 TEST(LatencyTable, MeasuresOnceAndRemembers) {
-  const auto file = std::filesystem::temp_directory_path() / ("nascent-latency-" + std::to_string(::getpid()) + ".json");
+  const auto file =
+      std::filesystem::temp_directory_path() / ("nascent-latency-" + std::to_string(::getpid()) + ".json");
   const Stages sep = operation_stages("sep_conv_5x5", {.in = 16, .out = 16});
   double first = 0;
   {

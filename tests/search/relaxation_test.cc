@@ -34,7 +34,8 @@ TEST_P(EveryRelaxation, GivesAMixtureOfTheSpacesShape) {
       EXPECT_EQ(table->at(cell.type).ops.size(0), Space::sites(cell));
       EXPECT_EQ(table->at(cell.type).ops.size(1), static_cast<int64_t>(space->ops().size()));
       EXPECT_TRUE(table->at(cell.type).ops.isfinite().all().item<bool>());
-      if (cell.ops_on_nodes) EXPECT_EQ(table->at(cell.type).edges.numel(), static_cast<int64_t>(Space::edges(cell).size()));
+      if (cell.ops_on_nodes)
+        EXPECT_EQ(table->at(cell.type).edges.numel(), static_cast<int64_t>(Space::edges(cell).size()));
     }
   }
   space->validate(strongest_genotype(*space, probabilities));
@@ -53,12 +54,28 @@ TEST_P(EveryRelaxation, DrawsTheSameAtTheSamePlace) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Names, EveryRelaxation,
-                         testing::Combine(testing::Values("softmax", "simplex", "gumbel", "concrete", "gates", "single-path", "controller"),
+                         testing::Combine(testing::Values("softmax", "simplex", "gumbel", "concrete", "gates",
+                                                          "single-path", "controller"),
                                           testing::Values("darts", "nasbench201", "nasbench1shot1-s1", "darts-s1")));
 
 TEST(SoftmaxRelaxation, WeightsSumToOne) {
   const auto mixture = make("softmax", "darts", {.spread = 1})->mixture(place_at(0));
   EXPECT_LT((mixture.at("normal").ops.sum(-1) - 1).abs().max().item<double>(), 1e-6);
+}
+
+TEST(Exclude, LeavesAnOperationAtProbabilityZero) {
+  for (const std::string name : {"softmax", "simplex", "gumbel", "concrete"}) {
+    RelaxationOptions options;
+    options.exclude = {"none"};
+    const auto relaxation = make(name, "nasbench201", options);
+    const at::Tensor table = relaxation->probabilities(place_at(0)).at("cell").ops;
+    EXPECT_EQ(table.select(1, 0).abs().max().item<double>(), 0) << name;
+    EXPECT_NEAR(table[0].sum().item<double>(), 1, 1e-6) << name;
+    EXPECT_NEAR(relaxation->mixture(place_at(0)).at("cell").ops.select(1, 0).abs().max().item<double>(), 0, 1e-9) << name;
+  }
+  RelaxationOptions wrong;
+  wrong.exclude = {"nome"};
+  EXPECT_THROW(make("softmax", "nasbench201", wrong), Error);
 }
 
 TEST(EdgeWeights, SumToOneOverTheEdgesIntoANode) {
@@ -79,11 +96,13 @@ TEST(GumbelRelaxation, SamplesInProportion) {
   {
     at::NoGradGuard no_grad;
     const std::vector<float> wanted = {0.5f, 0.25f, 0.15f, 0.07f, 0.03f};
-    for (int64_t op = 0; op < 5; ++op) at::Tensor(logits).select(1, op).fill_(std::log(wanted[static_cast<size_t>(op)]));
+    for (int64_t op = 0; op < 5; ++op)
+      at::Tensor(logits).select(1, op).fill_(std::log(wanted[static_cast<size_t>(op)]));
   }
   constexpr int kDraws = 4000;
   at::Tensor counts = at::zeros({5});
-  for (int64_t step = 0; step < kDraws; ++step) counts += relaxation->mixture(place_at(step, kDraws)).at("cell").ops.detach().sum(0);
+  for (int64_t step = 0; step < kDraws; ++step)
+    counts += relaxation->mixture(place_at(step, kDraws)).at("cell").ops.detach().sum(0);
   const std::vector<double> expected = {0.5, 0.25, 0.15, 0.07, 0.03};
   for (int64_t op = 0; op < 5; ++op) {
     const double p = expected[static_cast<size_t>(op)], n = 6.0 * kDraws;
@@ -111,7 +130,8 @@ TEST(GumbelRelaxation, StraightThroughGradientByHand) {
   const at::Tensor logits = relaxation->parameters()[0];
   const int64_t k = mixture.active[0][0];
   const at::Tensor gradient = dense_gradients(mixture.ops[0][k], {logits})[0][0];
-  const at::Tensor soft = ((logits.log_softmax(-1) + gumbel_noise(logits.sizes(), place, "gumbel cell")) / 2.0).softmax(-1)[0].detach();
+  const at::Tensor soft =
+      ((logits.log_softmax(-1) + gumbel_noise(logits.sizes(), place, "gumbel cell")) / 2.0).softmax(-1)[0].detach();
   for (int64_t j = 0; j < 5; ++j) {
     const double expected = soft[k].item<double>() * ((j == k) - soft[j].item<double>()) / 2;
     EXPECT_NEAR(gradient[j].item<double>(), expected, 1e-6);
@@ -121,13 +141,15 @@ TEST(GumbelRelaxation, StraightThroughGradientByHand) {
 TEST(ConcreteRelaxation, SharpensAsTheTemperatureFalls) {
   const RelaxationOptions options{.temperature = 10, .temperature_end = 0.01, .anneal = "exponential"};
   const auto relaxation = make("concrete", "darts", options);
-  const double early = mean_entropy(relaxation->mixture(place_at(0))), late = mean_entropy(relaxation->mixture(place_at(99)));
+  const double early = mean_entropy(relaxation->mixture(place_at(0))),
+               late = mean_entropy(relaxation->mixture(place_at(99)));
   EXPECT_GT(early, 1.9);
   EXPECT_LT(late, 0.2);
   EXPECT_NEAR(options.temperature_at(place_at(50)), std::sqrt(10 * 0.01), 1e-9);
 }
 
-// Theorem 3 of PR-DARTS: P(g != 0) = sigmoid(beta - t ln(-a/b)); by symmetry P(g = 1) = sigmoid(beta + t ln(-(1-b)... with a = 1 - b.
+// Theorem 3 of PR-DARTS: P(g != 0) = sigmoid(beta - t ln(-a/b)); by symmetry P(g = 1) = sigmoid(beta + t ln(-(1-b)...
+// with a = 1 - b.
 TEST(GateRelaxation, OpensAsOftenAsTheorem3Says) {
   RelaxationOptions options;
   options.temperature = options.temperature_end = 0.5;
@@ -150,7 +172,8 @@ TEST(GateRelaxation, OpensAsOftenAsTheorem3Says) {
     const double shift = 0.5 * std::log(0.1 / 1.1);
     EXPECT_NEAR(open / n, sigmoid(beta - shift), 0.01);
     EXPECT_NEAR(full / n, sigmoid(beta + shift), 0.01);
-    EXPECT_NEAR(relaxation->probabilities(place_at(0)).at("cell").ops[0][0].item<double>(), sigmoid(beta - shift), 1e-6);
+    EXPECT_NEAR(relaxation->probabilities(place_at(0)).at("cell").ops[0][0].item<double>(), sigmoid(beta - shift),
+                1e-6);
   }
 }
 
@@ -171,7 +194,9 @@ TEST(ControllerRelaxation, PolicyIsThatOfTheSample) {
   }
 }
 
-TEST(Relaxation, WithoutSamplesHasNoPolicy) { EXPECT_THROW(make("softmax", "nasbench201")->policy(place_at(0)), Error); }
+TEST(Relaxation, WithoutSamplesHasNoPolicy) {
+  EXPECT_THROW(make("softmax", "nasbench201")->policy(place_at(0)), Error);
+}
 
 }  // namespace
 }  // namespace nascent

@@ -25,7 +25,8 @@ class Memory : public EventSink {
 
 // A search small enough to run in a test, on random images.
 struct SmallSearch {
-  explicit SmallSearch(SearchOptions options = {}, const std::string& space_name = "nasbench201") : space(find_space(space_name)) {
+  explicit SmallSearch(SearchOptions options = {}, const std::string& space_name = "nasbench201")
+      : space(find_space(space_name)) {
     DataOptions data_options;
     data_options.name = "random";
     data_options.size = 48;
@@ -38,7 +39,8 @@ struct SmallSearch {
     plan = plan_supernet(*space, network, data->shape(), data->classes());
     if (options.epochs == 50) options.epochs = 2;
     supernet = std::make_shared<Network>(plan, 1);
-    searcher = std::make_unique<Searcher>(space, supernet, [this](SearchData part) { return loader(part); }, options, 1);
+    searcher = std::make_unique<Searcher>(
+        space, supernet, [this](SearchData part) { return loader(part); }, options, 1);
   }
 
   std::unique_ptr<Loader> loader(SearchData part) const {
@@ -81,7 +83,8 @@ class EveryMethod : public testing::TestWithParam<Method> {};
 
 // Stopped after any number of steps and resumed, a search ends in the same bytes.
 TEST_P(EveryMethod, ResumesExactly) {
-  const auto folder = std::filesystem::temp_directory_path() / fmt::format("nascent-search-{}-{}", ::getpid(), GetParam().name);
+  const auto folder =
+      std::filesystem::temp_directory_path() / fmt::format("nascent-search-{}-{}", ::getpid(), GetParam().name);
   SmallSearch whole(GetParam().options);
   Memory whole_events;
   run_job(*whole.searcher, {.events = &whole_events});
@@ -102,7 +105,8 @@ TEST_P(EveryMethod, ResumesExactly) {
   }
   EXPECT_GE(parts, 2);
   ASSERT_EQ(events.events.size(), whole_events.events.size());
-  for (size_t i = 0; i < events.events.size(); ++i) EXPECT_EQ(events.events[i].values, whole_events.events[i].values) << i;
+  for (size_t i = 0; i < events.events.size(); ++i)
+    EXPECT_EQ(events.events[i].values, whole_events.events[i].values) << i;
   std::filesystem::remove_all(folder);
 }
 
@@ -140,7 +144,8 @@ std::vector<Method> methods() {
   return all;
 }
 
-INSTANTIATE_TEST_SUITE_P(Methods, EveryMethod, testing::ValuesIn(methods()), [](const auto& info) { return info.param.name; });
+INSTANTIATE_TEST_SUITE_P(Methods, EveryMethod, testing::ValuesIn(methods()),
+                         [](const auto& info) { return info.param.name; });
 
 TEST(Searcher, FrozenArchitectureDoesNotMove) {
   SearchOptions options;
@@ -161,7 +166,8 @@ TEST(Searcher, EmitsTheArchitectureEveryEpoch) {
   for (const auto& event : events.events) {
     if (event.kind == "epoch") {
       ++epochs;
-      for (const char* key : {"train_loss", "valid_top1", "entropy", "skip_connections", "supernet_top1", "discretised_top1"}) {
+      for (const char* key :
+           {"train_loss", "valid_top1", "entropy", "skip_connections", "supernet_top1", "discretised_top1"}) {
         EXPECT_TRUE(event.values.contains(key)) << key;
       }
     }
@@ -206,17 +212,21 @@ TEST(ClippedGradient, EqualsTheFirstOrderGradientWhereNothingIsClipped) {
   loader->start(0);
   const TensorBatch batch = to_tensors(*loader->next());
   RelaxationOptions relaxation_options;
-  auto relaxation = Relaxation::Registry::instance().make("softmax", RelaxationSetup{*search.space, relaxation_options, 1});
+  auto relaxation =
+      Relaxation::Registry::instance().make("softmax", RelaxationSetup{*search.space, relaxation_options, 1});
   SearchProblem problem(search.supernet, *relaxation, {});
   GradientOptions options;
   options.bound = 1e6;
   const OptimizerOptions weights;
   const auto optimizer = make_optimizer(weights, problem.weights());
   const GradientSetup setup{problem, options, weights, *optimizer};
-  const auto first = ArchitectureGradient::Registry::instance().make("first-order", setup)->compute({batch, batch, place});
-  const auto clipped = ArchitectureGradient::Registry::instance().make("clipped", setup)->compute({batch, batch, place});
+  const auto first =
+      ArchitectureGradient::Registry::instance().make("first-order", setup)->compute({batch, batch, place});
+  const auto clipped =
+      ArchitectureGradient::Registry::instance().make("clipped", setup)->compute({batch, batch, place});
   EXPECT_NEAR(clipped.loss, first.loss, 1e-5);
-  EXPECT_LT((clipped.gradients[0] - first.gradients[0]).norm().item<double>(), 1e-4 * first.gradients[0].norm().item<double>() + 1e-8);
+  EXPECT_LT((clipped.gradients[0] - first.gradients[0]).norm().item<double>(),
+            1e-4 * first.gradients[0].norm().item<double>() + 1e-8);
   options.bound = 1e-4;
   const auto tight = ArchitectureGradient::Registry::instance().make("clipped", setup)->compute({batch, batch, place});
   EXPECT_LT(tight.gradients[0].abs().max().item<double>(), 1e-4);

@@ -26,7 +26,9 @@ struct Curved {
   at::Tensor hessian(const at::Tensor& v) const { return (at::mv(a, v) - w.sin() * v * x.square().sum()).detach(); }
 };
 
-double distance(const at::Tensor& a, const at::Tensor& b) { return (a - b).norm().item<double>() / (b.norm().item<double>() + 1e-12); }
+double distance(const at::Tensor& a, const at::Tensor& b) {
+  return (a - b).norm().item<double>() / (b.norm().item<double>() + 1e-12);
+}
 
 TEST(SecondProduct, MatchesTheClosedFormBothWays) {
   const Curved problem;
@@ -41,14 +43,16 @@ TEST(SecondProduct, MatchesTheClosedFormBothWays) {
 TEST(SecondProduct, FiniteDifferencesPutTheWeightsBack) {
   const Curved problem;
   const at::Tensor before = problem.w.detach().clone();
-  second_product([&] { return problem.loss(); }, {problem.w}, {random_tensor({6}, "v")}, {problem.x}, Differentiation::finite);
+  second_product([&] { return problem.loss(); }, {problem.w}, {random_tensor({6}, "v")}, {problem.x},
+                 Differentiation::finite);
   EXPECT_TRUE(problem.w.equal(before));
 }
 
 TEST(SecondProduct, OfZeroIsZero) {
   const Curved problem;
   for (const auto how : {Differentiation::exact, Differentiation::finite}) {
-    const auto product = second_product([&] { return problem.loss(); }, {problem.w}, {at::zeros({6}, at::kDouble)}, {problem.x}, how);
+    const auto product =
+        second_product([&] { return problem.loss(); }, {problem.w}, {at::zeros({6}, at::kDouble)}, {problem.x}, how);
     EXPECT_EQ(product[0].abs().sum().item<double>(), 0);
   }
 }
@@ -66,8 +70,8 @@ TEST(AmendedTerm, OnThePapersToy) {
   const auto losses = toy.losses();
   const double first = dense_gradients(losses.valid(), {toy.a})[0].item<double>();
   EXPECT_NEAR(first, -2 * 3.0, 1e-12);
-  // The true second term is 4 a. Here H = 2, the mixed derivative -2 and the validation gradient 4 a: the amended term with
-  // coefficient eta is -eta * (-2) * 2 * 4a = 16 eta a, so eta = 1/4 makes it exact.
+  // The true second term is 4 a. Here H = 2, the mixed derivative -2 and the validation gradient 4 a: the amended term
+  // with coefficient eta is -eta * (-2) * 2 * 4a = 16 eta a, so eta = 1/4 makes it exact.
   for (const auto how : {Differentiation::exact, Differentiation::finite}) {
     EXPECT_NEAR(amended_term(losses, 0.25, how)[0].item<double>(), 4 * 3.0, 1e-6);
     EXPECT_NEAR(amended_term(losses, 0.1, how)[0].item<double>(), 1.6 * 3.0, 1e-6);

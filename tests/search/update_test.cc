@@ -20,8 +20,10 @@ class UpdateTest : public testing::Test {
   }
 
   void build() {
-    relaxation_ = Relaxation::Registry::instance().make(relaxation_options_.relaxation, RelaxationSetup{*space_, relaxation_options_, 1});
-    update_ = ArchitectureUpdate::Registry::instance().make(options_.update, UpdateSetup{options_, *relaxation_, bound_});
+    relaxation_ = Relaxation::Registry::instance().make(relaxation_options_.relaxation,
+                                                        RelaxationSetup{*space_, relaxation_options_, 1});
+    update_ =
+        ArchitectureUpdate::Registry::instance().make(options_.update, UpdateSetup{options_, *relaxation_, bound_});
   }
 
   at::Tensor weights() const { return relaxation_->parameters()[0].detach(); }
@@ -90,8 +92,8 @@ TEST_F(UpdateTest, XnasWipesOutWhatCannotRecover) {
   const at::Tensor gradient = at::zeros({6, 5});
   gradient.select(1, 2).fill_(-1);  // operation 2 gains as fast as it can
   SearchPlace place{.steps = 40};
-  // After n steps the leader is ahead by exp(0.1 n); the others can gain exp(0.2) a step on it in the 40 - n left: they are gone when
-  // 0.1 n > 0.2 (40 - n), first at n = 27.
+  // After n steps the leader is ahead by exp(0.1 n); the others can gain exp(0.2) a step on it in the 40 - n left: they
+  // are gone when 0.1 n > 0.2 (40 - n), first at n = 27.
   for (place.step = 0; place.step < 40; ++place.step) {
     update_->step({gradient}, place);
     const bool wiped = weights()[0][0].item<double>() == 0;
