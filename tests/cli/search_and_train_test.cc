@@ -82,9 +82,10 @@ TEST_F(SearchAndTrain, CtrlCWritesACheckpointAndResumeEndsTheSame) {
 }
 
 TEST_F(SearchAndTrain, KilledAtAnyMomentResumeEndsTheSame) {
-  json_of(search("whole"));
+  const std::vector<std::string> longer = {"--epochs", "40"};
+  json_of(search("whole", longer));
   RandomStream random(1, "kill");
-  int code = signalled(search("parts"), std::chrono::milliseconds(1200), SIGKILL);
+  int code = signalled(search("parts", longer), std::chrono::milliseconds(900), SIGKILL);
   int kills = 0;
   while (code == -SIGKILL && kills < 60) {
     ++kills;
@@ -92,12 +93,12 @@ TEST_F(SearchAndTrain, KilledAtAnyMomentResumeEndsTheSame) {
     // Killed before there was a run directory, it is begun again.
     const bool begun = std::filesystem::exists(folder_ / "parts" / "options.toml");
     code = begun ? signalled({"search", "--resume", path("parts")}, delay, SIGKILL)
-                 : signalled(search("parts"), delay, SIGKILL);
+                 : signalled(search("parts", longer), delay, SIGKILL);
   }
   EXPECT_EQ(code, 0);
-  EXPECT_GE(kills, 1);
+  EXPECT_GE(kills, 2);
   EXPECT_EQ(bytes("whole/genotype.json"), bytes("parts/genotype.json"));
-  EXPECT_EQ(bytes("whole/checkpoints/checkpoint-12.nascent"), bytes("parts/checkpoints/checkpoint-12.nascent"));
+  EXPECT_EQ(bytes("whole/checkpoints/checkpoint-160.nascent"), bytes("parts/checkpoints/checkpoint-160.nascent"));
 }
 
 TEST_F(SearchAndTrain, ResumeKeepsTheOptions) {
@@ -113,7 +114,7 @@ TEST_F(SearchAndTrain, ResumeKeepsTheOptions) {
 
 TEST_F(SearchAndTrain, ANonFiniteLossNamesStepBatchAndCheckpoint) {
   std::vector<std::string> arguments = train("wild", "nasbench201:15624");
-  for (const std::string word : {"--lr", "1e30", "--clip", "0"}) arguments.push_back(word);
+  for (const std::string word : {"--lr", "1000", "--clip", "0"}) arguments.push_back(word);
   const auto result = nascent(arguments);
   EXPECT_EQ(result.exit_code, 2);
   EXPECT_THAT(result.err, testing::AllOf(HasSubstr("step"), HasSubstr("images"), HasSubstr("checkpoint")));

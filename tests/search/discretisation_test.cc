@@ -54,7 +54,7 @@ TEST(StrongestGenotype, KeepsTheEdgesWithTheBestOperation) {
   mixture["normal"].ops[10][4] = 0.8;
   mixture["normal"].ops[13][5] = 0.7;
   mixture["normal"].ops[12][0] = 0.99;  // a strong 'none' does not count
-  const auto& edges = strongest_genotype(*space, mixture).cell("normal").nodes[3].edges;
+  const auto edges = strongest_genotype(*space, mixture).cell("normal").nodes[3].edges;
   EXPECT_EQ(edges, (std::vector<GenotypeEdge>{{1, "sep_conv_3x3"}, {4, "sep_conv_5x5"}}));
 }
 
@@ -65,7 +65,7 @@ TEST(EdgeWeighted, RanksByEdgeTimesOperation) {
   for (const auto& cell : space->cells()) mixture[cell.type].edges = at::full({14}, 0.1);
   mixture["normal"].edges[11] = 0.9;
   mixture["normal"].edges[12] = 0.9;
-  const auto& edges = strongest_genotype(*space, mixture, true).cell("normal").nodes[3].edges;
+  const auto edges = strongest_genotype(*space, mixture, true).cell("normal").nodes[3].edges;
   EXPECT_EQ(edges[0].from, 2);
   EXPECT_EQ(edges[1].from, 3);
 }
