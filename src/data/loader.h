@@ -48,7 +48,7 @@ class Loader {
 
   int64_t batches() const;  // per epoch
   int64_t size() const;     // images per epoch, those of a batch left out by drop_last not counted
-  Shape shape() const;     // of a transformed image
+  Shape shape() const;      // of a transformed image
 
   // Begins an epoch at any of its batches; one that is under way is given up.
   void start(int64_t epoch, int64_t first_batch = 0);

@@ -33,7 +33,8 @@ class WeightedSumFunction : public torch::autograd::Function<WeightedSumFunction
     const at::Tensor weights = values.back(), &grad = outer[0];
     values.pop_back();
     variable_list grads(1);
-    if (weights.requires_grad()) grads[0] = weights.dim() == 1 ? weight_gradient(grad, values) : image_gradients(grad, values);
+    if (weights.requires_grad())
+      grads[0] = weights.dim() == 1 ? weight_gradient(grad, values) : image_gradients(grad, values);
     for (size_t i = 0; i < values.size(); ++i) {
       grads.push_back(values[i].requires_grad() ? grad * factor(weights, i) : at::Tensor());
     }

@@ -15,7 +15,8 @@ namespace nascent {
 class WeightedSum {
  public:
   void add(at::Tensor value) { plain_.push_back(std::move(value)); }
-  // One weight per value, or a row of them with one per image; no values: nothing is added, but the weights get a gradient of zero.
+  // One weight per value, or a row of them with one per image; no values: nothing is added, but the weights get a
+  // gradient of zero.
   void add(const std::vector<at::Tensor>& values, const at::Tensor& weights);
 
   // Zeros of `sizes` where nothing was added. `like` gives type, device and memory format.

@@ -29,7 +29,8 @@ std::vector<int64_t> indices_of(const std::vector<std::string>& names, const std
   std::vector<int64_t> indices;
   for (const auto& name : names) {
     const auto it = std::find(ops.begin(), ops.end(), name);
-    if (it == ops.end()) fail("--exclude {}: the space has no such operation.{} It has {}.", name, suggestion(name, ops), join(ops, ", "));
+    if (it == ops.end())
+      fail("--exclude {}: the space has no such operation.{} It has {}.", name, suggestion(name, ops), join(ops, ", "));
     indices.push_back(it - ops.begin());
   }
   if (indices.size() >= ops.size()) fail("--exclude leaves no operation to choose from.");

@@ -20,8 +20,8 @@ enum class Domain { logits, simplex };
 
 struct ArchitectureOptions {
   Domain domain = Domain::logits;
-  bool weighted_edges = false;  // every edge has a weight of its own, normalised over the edges into its node
-  double spread = 1e-3;         // deviation of the initial logits; the simplex starts uniform
+  bool weighted_edges = false;       // every edge has a weight of its own, normalised over the edges into its node
+  double spread = 1e-3;              // deviation of the initial logits; the simplex starts uniform
   std::vector<std::string> exclude;  // operations that start, and so stay, at probability 0
   uint64_t seed = 0;
 };

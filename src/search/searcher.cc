@@ -80,8 +80,10 @@ Searcher::Searcher(std::shared_ptr<const Space> space, std::shared_ptr<Network> 
       options.objective, ObjectiveSetup{*problem_, *gradient_, *update_, *weights_, options.weights.clip});
   const bool holds_out = objective_->holds_out_data();
   if (!holds_out && options.gradient.gradient != "first-order") {
-    fail("The gradient '{}' belongs to a bilevel problem; with --objective {} there is one loss and only --gradient first-order.",
-         options.gradient.gradient, options.objective);
+    fail(
+        "The gradient '{}' belongs to a bilevel problem; with --objective {} there is one loss and only --gradient "
+        "first-order.",
+        options.gradient.gradient, options.objective);
   }
   train_ = loaders(holds_out ? SearchData::train : SearchData::all);
   if (holds_out) held_out_ = loaders(SearchData::held_out);

@@ -71,7 +71,8 @@ TEST(Exclude, LeavesAnOperationAtProbabilityZero) {
     const at::Tensor table = relaxation->probabilities(place_at(0)).at("cell").ops;
     EXPECT_EQ(table.select(1, 0).abs().max().item<double>(), 0) << name;
     EXPECT_NEAR(table[0].sum().item<double>(), 1, 1e-6) << name;
-    EXPECT_NEAR(relaxation->mixture(place_at(0)).at("cell").ops.select(1, 0).abs().max().item<double>(), 0, 1e-9) << name;
+    EXPECT_NEAR(relaxation->mixture(place_at(0)).at("cell").ops.select(1, 0).abs().max().item<double>(), 0, 1e-9)
+        << name;
   }
   RelaxationOptions wrong;
   wrong.exclude = {"nome"};
