@@ -29,13 +29,13 @@ demo: build
 
 test: configure
 	@cmake --build $(BUILD)
-	@cd $(BUILD) && ctest --output-on-failure
+	@cd $(BUILD) && ctest --output-on-failure -j2
 
 docs: build
 	@$(BUILD)/bin/nascent options --markdown > docs/options.md
 
 format: setup
-	@find src tests bench -name '*.h' -o -name '*.cc' | xargs clang-format -i
+	@find src tests -name '*.h' -o -name '*.cc' | xargs clang-format -i
 
 clean:
 	@rm -rf build

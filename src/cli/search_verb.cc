@@ -28,6 +28,10 @@ class SearchVerb : public Verb {
     const auto space = find_space(space_);
     const ImageData data(data_, run_.seed);
     const NetworkPlan plan = plan_supernet(*space, network_, data.shape(), data.classes());
+    const auto supernet = std::make_shared<Network>(plan, run_.seed);
+    // Everything that can be refused is built before the run's directory is.
+    Searcher searcher(
+        space, supernet, [&](SearchData part) { return loader(data, part); }, search_, run_.seed);
     RunSession session(
         invocation, run_, space->name(),
         {{"Space", space->name()}, {"Data set", data_.name}, {"Relaxation", search_.relaxation.relaxation}});
@@ -35,10 +39,6 @@ class SearchVerb : public Verb {
     if (space_.ends_with(".toml")) write_file(session.directory().path() / "space.toml", read_file(space_));
     log::info("Supernet: {} parameters, {} multiply-adds per image; {}", engineering(count_parameters(plan)),
               engineering(count_multiply_adds(plan)), data.describe());
-
-    const auto supernet = std::make_shared<Network>(plan, run_.seed);
-    Searcher searcher(
-        space, supernet, [&](SearchData part) { return loader(data, part); }, search_, run_.seed);
     session.run(searcher);
     return conclude(invocation, session, searcher, *space, data);
   }

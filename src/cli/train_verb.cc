@@ -38,17 +38,16 @@ class TrainVerb : public Verb {
     const auto space = find_space(space_of(genotype));
     const ImageData data(data_, run_.seed);
     const NetworkPlan plan = plan_network(*space, genotype, network_, data.shape(), data.classes());
-    RunSession session(invocation, run_, genotype.space, {{"Genotype", genotype_}, {"Data set", data_.name}});
-    session.directory().write_genotype(genotype);
-    log::info("Network: {} parameters, {} multiply-adds per image; {}", engineering(count_parameters(plan)),
-              engineering(count_multiply_adds(plan)), data.describe());
-
     const bool holds_out = !data.split().valid.empty();
     const auto network = std::make_shared<Network>(plan, run_.seed, initialiser_);
     // Without held-out data the test part is only watched: the last weights are what is reported, not the best on it.
     Trainer trainer(network, data.training(data.split().train, "train"),
                     holds_out ? data.evaluation(data.split().valid) : data.testing(), train_, network_.drop_path,
                     run_.seed);
+    RunSession session(invocation, run_, genotype.space, {{"Genotype", genotype_}, {"Data set", data_.name}});
+    session.directory().write_genotype(genotype);
+    log::info("Network: {} parameters, {} multiply-adds per image; {}", engineering(count_parameters(plan)),
+              engineering(count_multiply_adds(plan)), data.describe());
     session.run(trainer);
     return conclude(invocation, session, trainer, genotype, plan, data, holds_out);
   }

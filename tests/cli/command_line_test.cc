@@ -50,6 +50,14 @@ TEST_F(CommandLine, MistakesEndWithTwoAndSayWhatWasMeant) {
   check({"--json"}, "verb");
 }
 
+TEST_F(CommandLine, ARefusedRunLeavesNothingBehind) {
+  const auto result =
+      nascent({"search", "--data", "random", "--update", "exponentiated-gradient", "--out", path("run")});
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_THAT(result.err, HasSubstr("--relaxation simplex"));
+  EXPECT_FALSE(std::filesystem::exists(path("run")));
+}
+
 TEST_F(CommandLine, TheReferencePageIsCurrent) {
   EXPECT_EQ(read_file(std::string(NASCENT_SOURCE) + "/docs/options.md"), options_reference() + "\n")
       << "run 'make docs' to write it anew";
