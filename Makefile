@@ -1,10 +1,6 @@
 # make demo: installs, builds, and runs a real search. make test: builds and runs all tests.
 PRESET ?= release
 BUILD := build/$(PRESET)
-# Real data for the tests that want it, where it lies beside the project.
-NASCENT_DATA ?= $(shell test -x ../shared/data/unpack && ../shared/data/unpack)
-export NASCENT_DATA
-
 .PHONY: help setup configure build demo test docs format clean
 
 help:
@@ -27,9 +23,11 @@ build: configure
 demo: build
 	@$(BUILD)/bin/nascent demo
 
+# Tests that want real data find it through NASCENT_DATA; where it lies beside the project, it is laid out first.
 test: configure
 	@cmake --build $(BUILD)
-	@cd $(BUILD) && ctest --output-on-failure -j2
+	@export NASCENT_DATA=$${NASCENT_DATA:-$$(test -x ../shared/data/unpack && ../shared/data/unpack)}; \
+	cd $(BUILD) && ctest --output-on-failure -j2
 
 docs: build
 	@$(BUILD)/bin/nascent options --markdown > docs/options.md

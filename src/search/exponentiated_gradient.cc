@@ -9,25 +9,17 @@ namespace {
 class ExponentiatedGradient : public ArchitectureUpdate {
  public:
   explicit ExponentiatedGradient(const UpdateSetup& setup)
-      : lr_(setup.options.optimizer.lr),
-        clip_(setup.options.optimizer.clip),
-        architecture_(setup.relaxation.architecture()) {
-    if (architecture_ == nullptr || architecture_->domain() != Domain::simplex) {
-      fail(
-          "The update 'exponentiated-gradient' moves points of a simplex: use --relaxation simplex, or --domain "
-          "simplex.");
-    }
-  }
+      : lr_(setup.options.optimizer.lr), clip_(setup.options.optimizer.clip), architecture_(simplex_of(setup)) {}
 
   void step(const std::vector<at::Tensor>& gradients, const SearchPlace&) override {
     std::vector<at::Tensor> clipped = gradients;
     clip_gradients(clipped, clip_);
     at::NoGradGuard no_grad;
-    const auto tensors = architecture_->tensors();
+    const auto tensors = architecture_.tensors();
     for (size_t i = 0; i < tensors.size(); ++i) {
       if (clipped[i].defined()) at::Tensor(tensors[i]).mul_((-lr_ * clipped[i]).clamp(-80, 80).exp());
     }
-    architecture_->normalise();
+    architecture_.normalise();
   }
 
   // The parameters are all there is, and the relaxation saves them.
@@ -36,7 +28,7 @@ class ExponentiatedGradient : public ArchitectureUpdate {
 
  private:
   double lr_, clip_;
-  Architecture* architecture_;
+  Architecture& architecture_;
 };
 
 NASCENT_REGISTER(ArchitectureUpdate, "exponentiated-gradient", "multiplicative step on the simplex (GAEA)",

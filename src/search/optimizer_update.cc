@@ -3,21 +3,6 @@
 
 namespace nascent {
 
-UpdateOptions::UpdateOptions() {
-  optimizer.optimizer = "adam";
-  optimizer.lr = 3e-4;
-  optimizer.beta1 = 0.5;
-  optimizer.weight_decay = 1e-3;
-  optimizer.clip = 0;
-}
-
-void UpdateOptions::declare(OptionTable& table) {
-  auto section = table.section("architecture", "How the architecture parameters learn.");
-  section.add("update", update, "what is done with the architecture's gradient")
-      .one_of(ArchitectureUpdate::Registry::instance().names());
-  optimizer.declare(table, "architecture", "");
-}
-
 namespace {
 
 class OptimizerUpdate : public ArchitectureUpdate {

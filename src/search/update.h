@@ -31,4 +31,7 @@ class ArchitectureUpdate : public Stateful {
   virtual void step(const std::vector<at::Tensor>& gradients, const SearchPlace& place) = 0;
 };
 
+// The parameters as points of simplices, for updates that move those; an Error says what to choose where they are not.
+Architecture& simplex_of(const UpdateSetup& setup);
+
 }  // namespace nascent
