@@ -116,7 +116,8 @@ TEST_F(CifarTest, RefusesPicklesOfOtherThings) {
 
 TEST_F(CifarTest, Cifar10HasItsKnownStatistics) {
   const char* data = std::getenv("NASCENT_DATA");
-  if (data == nullptr) GTEST_SKIP() << "NASCENT_DATA is not set: the known statistics of CIFAR-10 are NOT checked.";
+  if (data == nullptr || *data == '\0')
+    GTEST_SKIP() << "NASCENT_DATA is not set: the known statistics of CIFAR-10 are NOT checked.";
   DataOptions options;
   options.name = "cifar10";
   const auto train = load_dataset(options, Part::train, 1);

@@ -78,6 +78,7 @@ struct Method {
   std::string name;
   SearchOptions options;
 };
+void PrintTo(const Method& method, std::ostream* out) { *out << method.name; }
 
 class EveryMethod : public testing::TestWithParam<Method> {};
 
