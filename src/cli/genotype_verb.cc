@@ -51,7 +51,7 @@ class GenotypeVerb : public Verb {
     invocation.print(fmt::format("multiply-adds  {} per image of {}x{}x{}", engineering(count_multiply_adds(plan)),
                                  shape.channels, shape.height, shape.width));
     for (const auto& cell : genotype.cells) {
-      invocation.print(fmt::format("{:<14} width {:g}c, depth {}", cell.type, cell_width(cell), cell_depth(cell)));
+      invocation.print(fmt::format("{:<14} width {:.3g}c, depth {}", cell.type, cell_width(cell), cell_depth(cell)));
       result["cells"].push_back({{"type", cell.type}, {"width", cell_width(cell)}, {"depth", cell_depth(cell)}});
     }
     for (const auto& form : text_forms(genotype)) {

@@ -159,7 +159,7 @@ std::string describe(const Genotype& genotype) {
   std::string text;
   for (const CellGenotype& cell : genotype.cells) {
     const std::vector<size_t> columns = column_widths(cell);
-    text += fmt::format("{} {} (depth {}, width {}c)\n", genotype.space,
+    text += fmt::format("{} {} (depth {}, width {:.3g}c)\n", genotype.space,
                         cell.type == "cell" ? "cell" : cell.type + " cell", cell_depth(cell), cell_width(cell));
     for (size_t n = 0; n < cell.nodes.size(); ++n) {
       text += fmt::format("  {:>3} = {}\n", cell.inputs + n, describe_node(cell, cell.nodes[n], columns));
