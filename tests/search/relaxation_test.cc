@@ -149,8 +149,8 @@ TEST(ConcreteRelaxation, SharpensAsTheTemperatureFalls) {
   EXPECT_NEAR(options.temperature_at(place_at(50)), std::sqrt(10 * 0.01), 1e-9);
 }
 
-// Theorem 3 of PR-DARTS: P(g != 0) = sigmoid(beta - t ln(-a/b)); by symmetry P(g = 1) = sigmoid(beta + t ln(-(1-b)...
-// with a = 1 - b.
+// Theorem 3 of PR-DARTS: P(g != 0) = sigmoid(beta - t ln(-a/b)); as a = 1 - b here, by symmetry P(g = 1) = sigmoid(beta
+// + t ln(-a/b)). with a = 1 - b.
 TEST(GateRelaxation, OpensAsOftenAsTheorem3Says) {
   RelaxationOptions options;
   options.temperature = options.temperature_end = 0.5;
