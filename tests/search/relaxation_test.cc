@@ -150,7 +150,7 @@ TEST(ConcreteRelaxation, SharpensAsTheTemperatureFalls) {
 }
 
 // Theorem 3 of PR-DARTS: P(g != 0) = sigmoid(beta - t ln(-a/b)); as a = 1 - b here, by symmetry P(g = 1) = sigmoid(beta
-// + t ln(-a/b)). with a = 1 - b.
+// + t ln(-a/b)).
 TEST(GateRelaxation, OpensAsOftenAsTheorem3Says) {
   RelaxationOptions options;
   options.temperature = options.temperature_end = 0.5;
