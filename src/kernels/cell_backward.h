@@ -1,0 +1,66 @@
+// The backward pass of a CellRun.
+#pragma once
+
+#include <vector>
+
+#include "kernels/cell_run.h"
+
+namespace nascent::kernels {
+
+class CellBackward {
+ public:
+  CellBackward(CellRun& run, const BackwardCall& call);
+  void run();
+
+ private:
+  // What batch norm's own gradient adds to that of its value: value_scale * value + constant.
+  struct NormGradient {
+    std::vector<float> value_scale, constant;
+  };
+
+  std::vector<bool> values_to_visit() const;
+  void place_gradients();
+  void run_phase(const std::vector<int>& values);
+  void finish_phase(const std::vector<int>& values);
+
+  void visit(int value, int n, int thread, float* weight_gradients);
+  float* start_gradient(int value, int n, int thread);
+  void add_from_mixes(int value, int n, float* gradient);
+  void add_from_pools(int value, int n, int thread, float* gradient);
+  void add_from_convolutions(int value, int n, int thread, float* gradient, float* weight_gradients);
+  void convolution(int unit, int n, int thread, bool wants_input, float* weight_gradients);
+  void separable(int unit, int n, int thread, const float* input, float* input_gradient, float* weight_gradients);
+  void dense(int unit, int n, int thread, const float* input, float* input_gradient, float* weight_gradients);
+  void split_partial(const Mix& mix, int index, int n, const float* gradient);
+  void sum_mix(int mix, int n, int thread);
+  void write_input_gradient(int value, int n, const float* gradient);
+
+  // What flows into the output of a unit, into scratch.inflows, value_scale and constant.
+  void gather(int value, int n, int thread);
+  // Its gradient for `pixels` pixels from `from` on.
+  void output_gradient(int value, int n, int thread, size_t from, size_t pixels, float* to);
+
+  int between_norm(int value) const;
+  void finish_terms(int mix, bool bypass);
+  void finish_between(int value);
+  void finish_norm(int norm, const std::vector<double>& plain, const std::vector<double>& product);
+
+  float* plane(int mix, bool bypass, int n) const;
+  int plane_channels(int mix, bool bypass) const;
+
+  CellRun& run_;
+  const BackwardCall& call_;
+  const CellProgram& program_;
+  const ImageKernels& kernels_;
+  std::vector<std::vector<Reader>> readers_;
+  std::vector<int> mix_of_;   // per value: the mixture that makes it, -1: none
+  bool wants_weights_ = false;
+  BackwardSchedule schedule_;
+  std::vector<float*> main_, bypass_, between_;  // first image of gradients: per mixture, mixture, value
+  std::vector<size_t> main_sums_, bypass_sums_, between_sums_;
+  std::vector<NormGradient> norms_;
+  Block gradients_, sums_, weight_gradients_;
+  int groups_ = 1;  // of images whose weight gradients are summed together
+};
+
+}  // namespace nascent::kernels

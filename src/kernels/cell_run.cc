@@ -1,0 +1,399 @@
+#include "kernels/cell_run.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "kernels/parallel.h"
+#include "kernels/scratch.h"
+
+namespace nascent::kernels {
+
+namespace {
+
+int lanes_for(const CellProgram& program) {
+  std::vector<int> channels;
+  for (const ValueShape& value : program.values) channels.push_back(value.channels);
+  return best_lanes(channels.data(), static_cast<int>(channels.size()));
+}
+
+// Units that read the same thing share its padded copy, so it needs the widest halo of them.
+std::vector<Halo> shared_halos(const CellProgram& program) {
+  std::vector<Halo> halos;
+  for (const Unit& unit : program.units) halos.push_back(halo_of(program, unit));
+  for (size_t i = 0; i < halos.size(); ++i) {
+    for (size_t j = 0; j < i; ++j) {
+      if (program.units[i].input != program.units[j].input) continue;
+      halos[i] = halos[j] = {std::max(halos[i].h, halos[j].h), std::max(halos[i].w, halos[j].w)};
+    }
+  }
+  // A later unit may have widened the halo of an earlier one that others had already copied.
+  for (size_t i = halos.size(); i-- > 0;) {
+    for (size_t j = 0; j < i; ++j) {
+      if (program.units[i].input == program.units[j].input) halos[j] = halos[i];
+    }
+  }
+  return halos;
+}
+
+}  // namespace
+
+CellRun::CellRun(std::shared_ptr<const CellProgram> program, ForwardCall call, float* output)
+    : program_(std::move(program)),
+      call_(std::move(call)),
+      output_(output),
+      kernels_(image_kernels(lanes_for(*program_))),
+      schedule_(schedule_forward(*program_, call_.training)),
+      packing_(*program_, kernels_.lanes, call_.keep),
+      halos_(shared_halos(*program_)),
+      normalised_(program_->values.size(), false),
+      norms_(program_->norms.size()) {
+  if (call_.weights) {
+    mixture_.assign(call_.weights,
+                    call_.weights + size_t(call_.weight_rows) * (call_.weights_per_image ? call_.images : 1));
+  }
+  for (const Norm& norm : program_->norms) normalised_[norm.value] = true;
+  pack_weights(call_.parameters);
+  place_values();
+  place_inputs();
+  const ScratchSizes sizes = scratch_sizes(*program_, halos_, kernels_.lanes, call_.keep);
+  for (int t = 0; t < call_.threads; ++t) scratch_.push_back(std::make_unique<Scratch>(sizes, call_.keep));
+  if (!call_.training) finish_statistics(-1);
+  for (size_t phase = 0; phase < schedule_.phases.size(); ++phase) {
+    run_phase(schedule_.phases[phase]);
+    if (call_.training) finish_statistics(static_cast<int>(phase));
+  }
+  if (!call_.keep) values_ = Block();
+}
+
+CellRun::~CellRun() = default;
+
+void CellRun::pack_weights(const std::vector<const float*>& parameters) {
+  packed_ = Block(packing_.floats());
+  for_each(static_cast<int>(program_->units.size()), call_.threads,
+           [&](int unit, int) { packing_.pack(unit, parameters, packed_.data()); });
+}
+
+// Every value has its place for the whole batch if it is needed again; else only as long as it is read, and where
+// everything is one phase, only one image per thread.
+void CellRun::place_values() {
+  constexpr size_t kSlack = 64;
+  const size_t count = program_->values.size();
+  const bool per_thread = !call_.keep && schedule_.phases.size() <= 1;
+  const int last = static_cast<int>(schedule_.phases.size());
+  std::vector<Resident> residents(count);
+  value_.assign(count, nullptr);
+  image_stride_.assign(count, 0);
+  thread_stride_.assign(count, 0);
+  moments_offset_.assign(count, 0);
+  size_t moments = 0;
+  for (size_t v = program_->inputs; v < count; ++v) {
+    const size_t floats = image_floats(static_cast<int>(v));
+    residents[v] = {floats * (per_thread ? call_.threads : call_.images) + kSlack, schedule_.phase[v],
+                    call_.keep ? last : schedule_.last[v]};
+    (per_thread ? thread_stride_ : image_stride_)[v] = floats;
+    moments_offset_[v] = moments;
+    if (normalised_[v]) moments += size_t{3} * channels(static_cast<int>(v)) * call_.images;
+  }
+  const MemoryPlan plan = plan_memory(residents);
+  values_ = Block(plan.floats);
+  for (size_t v = program_->inputs; v < count; ++v) {
+    value_[v] = values_.data() + plan.offsets[v];
+    std::fill_n(value_[v] + residents[v].floats - kSlack, kSlack, 0.0f);
+  }
+  if (call_.training) moments_ = Block(moments);
+}
+
+// Inputs are read where they are if whole vectors can be.
+void CellRun::place_inputs() {
+  std::vector<size_t> offsets;
+  size_t floats = 0;
+  const auto readers = readers_of(*program_);
+  std::vector<bool> import(program_->inputs);
+  for (int v = 0; v < program_->inputs; ++v) {
+    import[v] = program_->values[v].channels % kernels_.lanes != 0;
+    for (const Reader& reader : readers[v]) {
+      const Read* read = &program_->units[0].input;
+      if (reader.is_mix) {
+        const Mix& mix = program_->mixes[reader.index];
+        read = &(reader.is_bypass ? mix.bypass : mix.terms)[reader.term].read;
+      } else {
+        read = &program_->units[reader.index].input;
+      }
+      if (read->first % kernels_.lanes != 0 || read->channels % kernels_.lanes != 0) import[v] = true;
+    }
+    offsets.push_back(floats);
+    image_stride_[v] = image_floats(v);
+    if (import[v]) floats += image_stride_[v] * call_.images + 64;
+  }
+  if (floats > 0) {
+    imported_ = Block(floats);
+    std::fill_n(imported_.data() + floats - 64, 64, 0.0f);
+  }
+  for (int v = 0; v < program_->inputs; ++v) {
+    if (!import[v]) {
+      value_[v] = const_cast<float*>(call_.inputs[v]);  // never written
+      continue;
+    }
+    value_[v] = imported_.data() + offsets[v];
+    const ValueShape& shape = program_->values[v];
+    const float* from = call_.inputs[v];
+    for_each(call_.images, call_.threads, [&](int n, int) {
+      kernels_.pad(from + n * shape.pixels() * shape.channels, shape.channels, shape.channels, shape.height,
+                   shape.width, nullptr, nullptr, false, value_[v] + n * image_stride_[v], channels(v), 0, 0);
+    });
+  }
+}
+
+float* CellRun::image(int value, int n, int thread) const {
+  return value_[value] + n * image_stride_[value] + thread * thread_stride_[value];
+}
+
+float CellRun::weight(int row, int n) const {
+  if (row < 0) return 1;
+  return call_.weights_per_image ? mixture_[static_cast<size_t>(row) * call_.images + n] : mixture_[row];
+}
+
+void CellRun::run_phase(const std::vector<Step>& steps) {
+  for_each(call_.images, call_.threads, [&](int n, int thread) {
+    scratch_[thread]->held_image = -1;
+    for (const Step& step : steps) {
+      if (step.is_mix) {
+        run_mix(program_->mixes[step.index], n, thread);
+      } else {
+        run_unit(step.index, n, thread);
+      }
+    }
+  });
+}
+
+void CellRun::run_unit(int index, int n, int thread) {
+  const Unit& unit = program_->units[index];
+  if (unit.kind == Unit::Kind::convolution) {
+    convolve(index, n, thread);
+    return;
+  }
+  const ValueShape& shape = program_->values[unit.input.value];
+  const auto pool = unit.kind == Unit::Kind::max_pool ? kernels_.max_pool : kernels_.avg_pool;
+  float* out = image(unit.output, n, thread);
+  pool(image(unit.input.value, n, thread) + unit.input.first, channels(unit.input.value), shape.height, shape.width,
+       channels(unit.output), unit.window, out);
+  add_moments(unit.output, n, out, program_->values[unit.output].pixels(), true);
+}
+
+const float* CellRun::padded_input(int index, int n, int thread) {
+  const Unit& unit = program_->units[index];
+  const Read& read = unit.input;
+  const Halo& halo = halos_[index];
+  Scratch& scratch = *scratch_[thread];
+  const int c = padded(read.channels, kernels_.lanes);
+  const ValueShape& shape = program_->values[read.value];
+  if (scratch.held_image != n || scratch.held != read) {
+    const NormCoefficients* norm = read.norm >= 0 ? &norms_[read.norm] : nullptr;
+    kernels_.pad(image(read.value, n, thread) + read.first, channels(read.value), read.channels, shape.height,
+                 shape.width, norm ? norm->scale.data() + read.first : nullptr,
+                 norm ? norm->shift.data() + read.first : nullptr, read.relu, scratch.input, c, halo.h, halo.w);
+    scratch.held = read;
+    scratch.held_image = n;
+  }
+  return scratch.input + (static_cast<ptrdiff_t>(halo.h) * (shape.width + 2 * halo.w) + halo.w) * c;
+}
+
+namespace {
+
+// Taps as offsets into an image whose rows are `row` floats and pixels `c` floats apart.
+Taps offsets_of(const std::vector<TapAt>& taps, ptrdiff_t row, ptrdiff_t c, std::vector<ptrdiff_t>& storage) {
+  storage.resize(taps.size());
+  for (size_t t = 0; t < taps.size(); ++t) storage[t] = taps[t].dy * row + taps[t].dx * c;
+  return {storage.data(), static_cast<int>(taps.size())};
+}
+
+constexpr ptrdiff_t kHere = 0;
+constexpr Taps kOneTap = {&kHere, 1};
+
+}  // namespace
+
+void CellRun::convolve(int index, int n, int thread) {
+  const Unit& unit = program_->units[index];
+  Scratch& scratch = *scratch_[thread];
+  const float* input = padded_input(index, n, thread);
+  const ValueShape &in = program_->values[unit.input.value], &out = program_->values[unit.output];
+  const int ci = unit.input.channels, cip = padded(ci, kernels_.lanes), cop = channels(unit.output);
+  const ptrdiff_t row = static_cast<ptrdiff_t>(in.width + 2 * halos_[index].w) * cip;
+  const ptrdiff_t step = static_cast<ptrdiff_t>(unit.stride_w) * cip;
+  const bool separable = !unit.depthwise.empty();
+  const Taps taps = offsets_of(separable ? unit.depthwise : unit.dense, row, cip, scratch.offsets);
+  const float *depthwise = packed_.data() + packing_.unit(index).depthwise,
+              *dense = packed_.data() + packing_.unit(index).dense;
+  float* result = image(unit.output, n, thread);
+  const int chunk = rows_at_once(out.width);
+  for (int y = 0; y < out.height; y += chunk) {
+    const int rows = std::min(chunk, out.height - y), pixels = rows * out.width;
+    float* to = result + static_cast<ptrdiff_t>(y) * out.width * cop;
+    float* made = separable && !unit.dense.empty() ? scratch.rows : to;
+    for (int r = 0; r < rows; ++r) {
+      const float* from = input + (y + r) * unit.stride_h * row;
+      if (separable) {
+        kernels_.depthwise(from, taps, depthwise, step, out.width, cip, false,
+                           made + static_cast<ptrdiff_t>(r) * out.width * cip);
+      } else {
+        kernels_.dense(from, taps, ci, dense, step, out.width, cop, false,
+                       to + static_cast<ptrdiff_t>(r) * out.width * cop);
+      }
+    }
+    if (made != to) kernels_.dense(made, kOneTap, ci, dense, cip, pixels, cop, false, to);
+    add_moments(unit.output, n, to, pixels, y == 0);
+  }
+}
+
+// Per image: a value near the mean (the first pixel), and the first two moments about it, so that large means do not
+// drown small variances.
+void CellRun::add_moments(int value, int n, const float* rows, size_t pixels, bool first) {
+  if (!normalised_[value] || !call_.training) return;
+  const int c = channels(value);
+  float* moments = moments_.data() + moments_offset_[value] + size_t{3} * c * n;
+  if (first) {
+    std::copy_n(rows, c, moments);
+    std::fill_n(moments + c, 2 * c, 0.0f);
+  }
+  kernels_.moments(rows, pixels, c, moments, moments + c);
+}
+
+void CellRun::fill_terms(const std::vector<Term>& terms, int c, int n, int thread) {
+  Scratch& scratch = *scratch_[thread];
+  scratch.terms.resize(terms.size());
+  scratch.coefficients.assign(2 * terms.size() * c, 0.0f);
+  scratch.bias.assign(c, 0.0f);
+  for (size_t t = 0; t < terms.size(); ++t) {
+    const Read& read = terms[t].read;
+    const float w = weight(terms[t].weight, n);
+    const NormCoefficients* norm = read.norm >= 0 ? &norms_[read.norm] : nullptr;
+    float *scale = scratch.coefficients.data() + 2 * t * c, *shift = scale + c;
+    for (int k = 0; k < read.channels; ++k) {
+      const float a = norm ? norm->scale[read.first + k] : 1, s = norm ? norm->shift[read.first + k] : 0;
+      scale[k] = read.relu ? a : w * a;
+      shift[k] = s;
+      if (!read.relu) scratch.bias[k] += w * s;
+    }
+    scratch.terms[t] = {.value = image(read.value, n, thread) + read.first,
+                        .pixel = channels(read.value),
+                        .scale = scale,
+                        .shift = shift,
+                        .centre = norm ? norm->mean.data() + read.first : nullptr,
+                        .weight = w,
+                        .relu = read.relu};
+  }
+}
+
+namespace {
+
+// Channel j * K + g is channel j of group g; group 0 is `main`.
+void shuffle(const float* main, int main_pixel, const float* bypass, int bypass_pixel, size_t pixels, int channels,
+             int partial, int out_pixel, float* out) {
+  const int per_group = channels / partial;
+  for (size_t i = 0; i < pixels; ++i, main += main_pixel, bypass += bypass_pixel, out += out_pixel) {
+    for (int j = 0; j < per_group; ++j) {
+      out[j * partial] = main[j];
+      for (int g = 1; g < partial; ++g) out[j * partial + g] = bypass[(g - 1) * per_group + j];
+    }
+    std::fill(out + channels, out + out_pixel, 0.0f);
+  }
+}
+
+}  // namespace
+
+void CellRun::run_mix(const Mix& mix, int n, int thread) {
+  Scratch& scratch = *scratch_[thread];
+  const ValueShape& shape = program_->values[mix.output];
+  const int c = padded(shape.channels / mix.partial, kernels_.lanes);
+  float* out = image(mix.output, n, thread);
+  const auto add_up = [&](const std::vector<Term>& terms, int width, float* to) {
+    fill_terms(terms, width, n, thread);
+    kernels_.mix(scratch.terms.data(), static_cast<int>(terms.size()), scratch.bias.data(), shape.pixels(), width, to);
+  };
+  if (mix.partial == 1) {
+    add_up(mix.terms, c, out);
+  } else {
+    const int others = padded(shape.channels - shape.channels / mix.partial, kernels_.lanes);
+    add_up(mix.terms, c, scratch.plane);
+    add_up(mix.bypass, others, scratch.other_plane);
+    shuffle(scratch.plane, c, scratch.other_plane, others, shape.pixels(), shape.channels, mix.partial,
+            channels(mix.output), out);
+  }
+  write_output(mix.output, n, out);
+}
+
+void CellRun::write_output(int value, int n, const float* image) const {
+  const int width = program_->output_channels(), c = channels(value);
+  const ValueShape& shape = program_->values[value];
+  int offset = 0;
+  for (const int output : program_->outputs) {
+    if (output == value) {
+      float* to = output_ + n * shape.pixels() * width + offset;
+      for (size_t i = 0; i < shape.pixels(); ++i)
+        std::memcpy(to + i * width, image + i * c, sizeof(float) * shape.channels);
+    }
+    offset += program_->values[output].channels;
+  }
+}
+
+// Phase -1: the norms follow from the running statistics.
+void CellRun::finish_statistics(int phase) {
+  for (size_t k = 0; k < norms_.size(); ++k) {
+    const Norm& norm = program_->norms[k];
+    const ValueShape& shape = program_->values[norm.value];
+    const int c = channels(norm.value);
+    std::vector<float> mean(c, 0.0f);
+    std::vector<double> variance(c, 0.0);
+    const RunningStatistics& running = call_.running[k];
+    if (phase < 0) {
+      std::copy_n(running.mean, shape.channels, mean.begin());
+      std::copy_n(running.variance, shape.channels, variance.begin());
+      set_norm(static_cast<int>(k), std::move(mean), variance);
+      continue;
+    }
+    if (schedule_.phase[norm.value] != phase) continue;
+    const auto per_image = static_cast<double>(shape.pixels());
+    const double count = per_image * call_.images;
+    for (int i = 0; i < shape.channels; ++i) {
+      // The moments of images are merged one by one (Chan et al.).
+      double total = 0, centre = 0, spread = 0;
+      for (int n = 0; n < call_.images; ++n) {
+        const float* moments = moments_.data() + moments_offset_[norm.value] + size_t{3} * c * n;
+        const double sum = moments[c + i], image_mean = moments[i] + sum / per_image;
+        const double image_spread = std::max(moments[2 * c + i] - sum * sum / per_image, 0.0);
+        const double delta = image_mean - centre, merged = total + per_image;
+        centre += delta * per_image / merged;
+        spread += image_spread + delta * delta * total * per_image / merged;
+        total = merged;
+      }
+      mean[i] = static_cast<float>(centre);
+      variance[i] = spread / count;
+      if (running.mean) running.mean[i] += call_.momentum * (mean[i] - running.mean[i]);
+      if (running.variance) {
+        const double unbiased = spread / std::max(count - 1, 1.0);
+        running.variance[i] += call_.momentum * (static_cast<float>(unbiased) - running.variance[i]);
+      }
+    }
+    set_norm(static_cast<int>(k), std::move(mean), variance);
+  }
+}
+
+void CellRun::set_norm(int k, std::vector<float> mean, const std::vector<double>& variance) {
+  const Norm& norm = program_->norms[k];
+  const int channels = program_->values[norm.value].channels;
+  NormCoefficients& to = norms_[k];
+  const size_t c = mean.size();
+  to.mean = std::move(mean);
+  for (auto* vector : {&to.inverse, &to.scale, &to.shift, &to.offset}) vector->assign(c, 0.0f);
+  for (int i = 0; i < channels; ++i) {
+    const double inverse = 1 / std::sqrt(variance[i] + call_.epsilon);
+    const float gamma = norm.weight >= 0 ? call_.parameters[norm.weight][i] : 1;
+    to.offset[i] = norm.bias >= 0 ? call_.parameters[norm.bias][i] : 0;
+    to.inverse[i] = static_cast<float>(inverse);
+    to.scale[i] = static_cast<float>(gamma * inverse);
+    to.shift[i] = static_cast<float>(to.offset[i] - gamma * inverse * to.mean[i]);
+  }
+}
+
+}  // namespace nascent::kernels

@@ -1,0 +1,105 @@
+// One pass of a batch through a cell: forward when made, backward when asked.
+//
+//   CellRun run(program, {.images = 64, .training = true, .keep = true, .inputs = ..., ...}, output);
+//   run.backward({.output_gradient = g, ...});
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "kernels/cell_program.h"
+#include "kernels/memory.h"
+#include "kernels/packing.h"
+#include "kernels/schedule.h"
+
+namespace nascent::kernels {
+
+struct RunningStatistics {
+  float* mean = nullptr;
+  float* variance = nullptr;
+};
+
+// Arrays are channels last and not padded, parameters as LibTorch stores them.
+struct ForwardCall {
+  int images = 0;
+  int threads = 1;
+  bool training = true;  // batch norms use the statistics of the batch and update the running ones
+  bool keep = true;      // a backward pass may follow
+  std::vector<const float*> inputs;
+  std::vector<const float*> parameters;
+  std::vector<RunningStatistics> running;  // per norm
+  const float* weights = nullptr;          // [rows], or [rows, images]
+  int weight_rows = 0;
+  bool weights_per_image = false;
+  float momentum = 0.1f, epsilon = 1e-5f;
+};
+
+// Null pointers: not wanted. What is wanted is overwritten, but the gradients of weights are added to what is there.
+struct BackwardCall {
+  const float* output_gradient = nullptr;
+  std::vector<float*> inputs;
+  std::vector<float*> parameters;
+  float* weights = nullptr;  // shaped like the weights
+};
+
+struct Scratch;
+
+class CellRun {
+ public:
+  CellRun(std::shared_ptr<const CellProgram> program, ForwardCall call, float* output);
+  ~CellRun();
+
+  // Once. The inputs of the forward call must still be there; weights and parameters need not.
+  void backward(const BackwardCall& call);
+
+ private:
+  friend class CellBackward;
+
+  // How a norm acts: normalised = scale * value + shift. Vectors are as long as the value's padded channels and zero
+  // behind the true ones.
+  struct NormCoefficients {
+    std::vector<float> mean, inverse;  // inverse: 1 / sqrt(variance + epsilon)
+    std::vector<float> scale, shift, offset;  // offset: what is added behind the scale, the bias if there is one
+  };
+
+  void place_inputs();
+  void place_values();
+  void pack_weights(const std::vector<const float*>& parameters);
+  void run_phase(const std::vector<Step>& steps);
+  void run_unit(int index, int n, int thread);
+  void convolve(int index, int n, int thread);
+  void add_moments(int value, int n, const float* rows, size_t pixels, bool first);
+  void run_mix(const Mix& mix, int n, int thread);
+  void write_output(int value, int n, const float* image) const;
+  void finish_statistics(int phase);
+  void set_norm(int norm, std::vector<float> mean, const std::vector<double>& variance);
+
+  // Shared with the backward pass.
+  int channels(int value) const { return padded(program_->values[value].channels, kernels_.lanes); }
+  size_t image_floats(int value) const { return program_->values[value].pixels() * channels(value); }
+  float* image(int value, int n, int thread) const;
+  float weight(int row, int n) const;
+  // The input of a convolution, transformed and with a halo; kept until another one is asked for.
+  const float* padded_input(int unit, int n, int thread);
+  // Fills scratch.terms and scratch.bias.
+  void fill_terms(const std::vector<Term>& terms, int c, int n, int thread);
+
+  std::shared_ptr<const CellProgram> program_;
+  ForwardCall call_;
+  float* output_;
+  const ImageKernels& kernels_;
+  ForwardSchedule schedule_;
+  Packing packing_;
+  std::vector<float> mixture_;        // a copy of the weights
+  std::vector<Halo> halos_;           // per unit; the same for all that read the same
+  std::vector<bool> normalised_;      // per value: somebody reads it normalised
+  std::vector<float*> value_;         // first image of each value
+  std::vector<size_t> image_stride_;  // floats to the next image; 0 where every thread has its own
+  std::vector<size_t> thread_stride_;
+  std::vector<size_t> moments_offset_;
+  std::vector<NormCoefficients> norms_;
+  Block packed_, values_, imported_, moments_;
+  std::vector<std::unique_ptr<Scratch>> scratch_;  // per thread
+};
+
+}  // namespace nascent::kernels

@@ -1,0 +1,593 @@
+// The kernels of image_kernels.h as templates over the vector type; included once per instruction set.
+#if defined(NASCENT_IMAGE_KERNELS_INL) == defined(HWY_TARGET_TOGGLE)
+#ifdef NASCENT_IMAGE_KERNELS_INL
+#undef NASCENT_IMAGE_KERNELS_INL
+#else
+#define NASCENT_IMAGE_KERNELS_INL
+#endif
+
+#include <hwy/highway.h>
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+
+#include "kernels/image_kernels.h"
+
+// Loops over registers must vanish, or the arrays below live in memory.
+#define NASCENT_UNROLL _Pragma("GCC unroll 32")
+
+HWY_BEFORE_NAMESPACE();
+namespace nascent::kernels::HWY_NAMESPACE {
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+// Accumulators that fit into registers beside the operands.
+constexpr int kAccumulators = HWY_TARGET <= HWY_AVX3 ? 24 : 12;
+
+template <class D>
+HWY_INLINE hn::Vec<D> relu(D d, hn::Vec<D> x) {
+  return hn::Max(x, hn::Zero(d));
+}
+
+// ---- padding
+
+template <class D>
+HWY_INLINE hn::Vec<D> load_first(D d, const float* p, int count) {
+  return hn::MaskedLoad(hn::FirstN(d, static_cast<size_t>(count)), d, p);
+}
+
+template <class D>
+void pad_row(D d, const float* x, ptrdiff_t pixel, int channels, int w, const float* scale, const float* shift,
+             bool use_relu, float* out, int c) {
+  const int lanes = static_cast<int>(hn::Lanes(d));
+  for (int b = 0; b < c; b += lanes) {
+    const int here = std::min(lanes, channels - b);
+    const auto a = scale ? hn::LoadU(d, scale + b) : hn::Set(d, 1.0f);
+    const auto s = scale ? hn::LoadU(d, shift + b) : hn::Zero(d);
+    const auto low = use_relu ? hn::Zero(d) : hn::Set(d, -std::numeric_limits<float>::infinity());
+    for (int i = 0; i < w; ++i) {
+      const float* p = x + i * pixel + b;
+      const auto v = here == lanes ? hn::LoadU(d, p) : load_first(d, p, here);
+      hn::StoreU(hn::Max(hn::MulAdd(a, v, s), low), d, out + static_cast<ptrdiff_t>(i) * c + b);
+    }
+  }
+}
+
+template <class D>
+void pad(const float* x, ptrdiff_t pixel, int channels, int h, int w, const float* scale, const float* shift,
+         bool use_relu, float* out, int c, int halo_h, int halo_w) {
+  const ptrdiff_t row = static_cast<ptrdiff_t>(w + 2 * halo_w) * c;
+  const size_t side = static_cast<size_t>(halo_w) * c;
+  std::fill_n(out, row * halo_h, 0.0f);
+  for (int y = 0; y < h; ++y) {
+    float* line = out + (y + halo_h) * row;
+    std::fill_n(line, side, 0.0f);
+    pad_row(D(), x + static_cast<ptrdiff_t>(y) * w * pixel, pixel, channels, w, scale, shift, use_relu, line + side, c);
+    std::fill_n(line + row - side, side, 0.0f);
+  }
+  std::fill_n(out + (h + halo_h) * row, row * halo_h, 0.0f);
+}
+
+// ---- depthwise convolution
+
+template <int kPixels, class D>
+HWY_INLINE void depthwise_tile(D d, const float* in, Taps taps, const float* weights, ptrdiff_t step, int c, bool add,
+                               float* out) {
+  hn::Vec<D> sum[kPixels];
+  NASCENT_UNROLL
+  for (int p = 0; p < kPixels; ++p) sum[p] = add ? hn::LoadU(d, out + p * c) : hn::Zero(d);
+  for (int t = 0; t < taps.count; ++t) {
+    const auto w = hn::LoadU(d, weights + static_cast<ptrdiff_t>(t) * c);
+    const float* x = in + taps.offsets[t];
+    NASCENT_UNROLL
+    for (int p = 0; p < kPixels; ++p) sum[p] = hn::MulAdd(w, hn::LoadU(d, x + p * step), sum[p]);
+  }
+  NASCENT_UNROLL
+  for (int p = 0; p < kPixels; ++p) hn::StoreU(sum[p], d, out + p * c);
+}
+
+template <class D>
+void depthwise(const float* in, Taps taps, const float* weights, ptrdiff_t step, int pixels, int c, bool add,
+               float* out) {
+  const D d;
+  const int lanes = static_cast<int>(hn::Lanes(d));
+  for (int b = 0; b < c; b += lanes) {
+    int i = 0;
+    for (; i + 8 <= pixels; i += 8)
+      depthwise_tile<8>(d, in + i * step + b, taps, weights + b, step, c, add, out + static_cast<ptrdiff_t>(i) * c + b);
+    for (; i + 4 <= pixels; i += 4)
+      depthwise_tile<4>(d, in + i * step + b, taps, weights + b, step, c, add, out + static_cast<ptrdiff_t>(i) * c + b);
+    for (; i < pixels; ++i)
+      depthwise_tile<1>(d, in + i * step + b, taps, weights + b, step, c, add, out + static_cast<ptrdiff_t>(i) * c + b);
+  }
+}
+
+// kTaps neighbours of the gradient at a time, so that the sums stay in registers.
+template <int kTaps, class D>
+HWY_INLINE void depthwise_weights_tile(D d, const float* in, const ptrdiff_t* taps, ptrdiff_t step,
+                                       const float* out_gradient, int pixels, int c, float* gradients) {
+  hn::Vec<D> sum[kTaps];
+  NASCENT_UNROLL
+  for (int t = 0; t < kTaps; ++t) sum[t] = hn::LoadU(d, gradients + t * c);
+  for (int i = 0; i < pixels; ++i) {
+    const auto g = hn::LoadU(d, out_gradient + static_cast<ptrdiff_t>(i) * c);
+    const float* x = in + i * step;
+    NASCENT_UNROLL
+    for (int t = 0; t < kTaps; ++t) sum[t] = hn::MulAdd(g, hn::LoadU(d, x + taps[t]), sum[t]);
+  }
+  NASCENT_UNROLL
+  for (int t = 0; t < kTaps; ++t) hn::StoreU(sum[t], d, gradients + t * c);
+}
+
+template <class D>
+void depthwise_weights(const float* in, Taps taps, ptrdiff_t step, const float* out_gradient, int pixels, int c,
+                       float* gradients) {
+  const D d;
+  const int lanes = static_cast<int>(hn::Lanes(d));
+  for (int b = 0; b < c; b += lanes) {
+    int t = 0;
+    const auto at = [&](int tap) { return gradients + static_cast<ptrdiff_t>(tap) * c + b; };
+    for (; t + 9 <= taps.count; t += 9)
+      depthwise_weights_tile<9>(d, in + b, taps.offsets + t, step, out_gradient + b, pixels, c, at(t));
+    for (; t + 7 <= taps.count; t += 7)
+      depthwise_weights_tile<7>(d, in + b, taps.offsets + t, step, out_gradient + b, pixels, c, at(t));
+    for (; t < taps.count; ++t)
+      depthwise_weights_tile<1>(d, in + b, taps.offsets + t, step, out_gradient + b, pixels, c, at(t));
+  }
+}
+
+template <class D>
+void depthwise_scatter(const float* out_gradient, Taps taps, const float* weights, ptrdiff_t step, int pixels, int c,
+                       float* in_gradient) {
+  const D d;
+  const int lanes = static_cast<int>(hn::Lanes(d));
+  for (int t = 0; t < taps.count; ++t) {
+    for (int b = 0; b < c; b += lanes) {
+      const auto w = hn::LoadU(d, weights + static_cast<ptrdiff_t>(t) * c + b);
+      float* to = in_gradient + taps.offsets[t] + b;
+      const float* g = out_gradient + b;
+      for (int i = 0; i < pixels; ++i, to += step, g += c)
+        hn::StoreU(hn::MulAdd(w, hn::LoadU(d, g), hn::LoadU(d, to)), d, to);
+    }
+  }
+}
+
+template <class D>
+void add_strided(const float* from, int pixels, int c, float* to, ptrdiff_t step) {
+  const D d;
+  const int lanes = static_cast<int>(hn::Lanes(d));
+  for (int i = 0; i < pixels; ++i, from += c, to += step) {
+    for (int b = 0; b < c; b += lanes) hn::StoreU(hn::Add(hn::LoadU(d, from + b), hn::LoadU(d, to + b)), d, to + b);
+  }
+}
+
+// ---- dense convolution: a matrix product whose rows are pixels
+
+template <int kPixels, int kVectors, class D>
+HWY_INLINE void dense_tile(D d, const float* in, Taps taps, int ci, const float* weights, ptrdiff_t step, int co,
+                           bool add, float* out) {
+  const ptrdiff_t lanes = hn::Lanes(d);
+  hn::Vec<D> sum[kPixels][kVectors];
+  NASCENT_UNROLL
+  for (int p = 0; p < kPixels; ++p) {
+    NASCENT_UNROLL
+    for (int v = 0; v < kVectors; ++v)
+      sum[p][v] = add ? hn::LoadU(d, out + static_cast<ptrdiff_t>(p) * co + v * lanes) : hn::Zero(d);
+  }
+  for (int t = 0; t < taps.count; ++t) {
+    const float* x = in + taps.offsets[t];
+    for (int k = 0; k < ci; ++k, weights += co) {
+      hn::Vec<D> w[kVectors];
+      NASCENT_UNROLL
+      for (int v = 0; v < kVectors; ++v) w[v] = hn::LoadU(d, weights + v * lanes);
+      NASCENT_UNROLL
+      for (int p = 0; p < kPixels; ++p) {
+        const auto value = hn::Set(d, x[p * step + k]);
+        NASCENT_UNROLL
+        for (int v = 0; v < kVectors; ++v) sum[p][v] = hn::MulAdd(value, w[v], sum[p][v]);
+      }
+    }
+  }
+  NASCENT_UNROLL
+  for (int p = 0; p < kPixels; ++p) {
+    NASCENT_UNROLL
+    for (int v = 0; v < kVectors; ++v)
+      hn::StoreU(sum[p][v], d, out + static_cast<ptrdiff_t>(p) * co + v * lanes);
+  }
+}
+
+template <int kVectors, class D>
+HWY_INLINE void dense_columns(D d, const float* in, Taps taps, int ci, const float* weights, ptrdiff_t step, int pixels,
+                              int co, bool add, float* out) {
+  constexpr int kPixels = kAccumulators / kVectors;
+  int i = 0;
+  const auto here = [&] { return out + static_cast<ptrdiff_t>(i) * co; };
+  // Eight is better as four and four than as six and two.
+  for (; pixels - i >= kPixels && !(kPixels == 6 && pixels - i == 8); i += kPixels)
+    dense_tile<kPixels, kVectors>(d, in + i * step, taps, ci, weights, step, co, add, here());
+  for (; pixels - i >= 4; i += 4) dense_tile<4, kVectors>(d, in + i * step, taps, ci, weights, step, co, add, here());
+  for (; pixels - i >= 2; i += 2) dense_tile<2, kVectors>(d, in + i * step, taps, ci, weights, step, co, add, here());
+  for (; i < pixels; ++i) dense_tile<1, kVectors>(d, in + i * step, taps, ci, weights, step, co, add, here());
+}
+
+template <class D>
+void dense(const float* in, Taps taps, int ci, const float* weights, ptrdiff_t step, int pixels, int co, bool add,
+           float* out) {
+  const D d;
+  const int lanes = static_cast<int>(hn::Lanes(d));
+  int b = 0;
+  for (; b + 2 * lanes <= co; b += 2 * lanes)
+    dense_columns<2>(d, in, taps, ci, weights + b, step, pixels, co, add, out + b);
+  if (b < co) dense_columns<1>(d, in, taps, ci, weights + b, step, pixels, co, add, out + b);
+}
+
+template <int kInputs, int kVectors, class D>
+HWY_INLINE void dense_weights_tile(D d, const float* in, ptrdiff_t step, const float* out_gradient, int pixels, int co,
+                                   float* gradients) {
+  const ptrdiff_t lanes = hn::Lanes(d);
+  hn::Vec<D> sum[kInputs][kVectors];
+  NASCENT_UNROLL
+  for (int k = 0; k < kInputs; ++k) {
+    NASCENT_UNROLL
+    for (int v = 0; v < kVectors; ++v)
+      sum[k][v] = hn::LoadU(d, gradients + static_cast<ptrdiff_t>(k) * co + v * lanes);
+  }
+  for (int i = 0; i < pixels; ++i, in += step, out_gradient += co) {
+    hn::Vec<D> g[kVectors];
+    NASCENT_UNROLL
+    for (int v = 0; v < kVectors; ++v) g[v] = hn::LoadU(d, out_gradient + v * lanes);
+    NASCENT_UNROLL
+    for (int k = 0; k < kInputs; ++k) {
+      const auto value = hn::Set(d, in[k]);
+      NASCENT_UNROLL
+      for (int v = 0; v < kVectors; ++v) sum[k][v] = hn::MulAdd(value, g[v], sum[k][v]);
+    }
+  }
+  NASCENT_UNROLL
+  for (int k = 0; k < kInputs; ++k) {
+    NASCENT_UNROLL
+    for (int v = 0; v < kVectors; ++v)
+      hn::StoreU(sum[k][v], d, gradients + static_cast<ptrdiff_t>(k) * co + v * lanes);
+  }
+}
+
+template <int kVectors, class D>
+HWY_INLINE void dense_weights_columns(D d, const float* in, int ci, ptrdiff_t step, const float* out_gradient,
+                                      int pixels, int co, float* gradients) {
+  constexpr int kInputs = kAccumulators / kVectors;
+  int k = 0;
+  const auto here = [&] { return gradients + static_cast<ptrdiff_t>(k) * co; };
+  for (; ci - k >= kInputs && !(kInputs == 6 && ci - k == 8); k += kInputs)
+    dense_weights_tile<kInputs, kVectors>(d, in + k, step, out_gradient, pixels, co, here());
+  for (; ci - k >= 4; k += 4) dense_weights_tile<4, kVectors>(d, in + k, step, out_gradient, pixels, co, here());
+  for (; k < ci; ++k) dense_weights_tile<1, kVectors>(d, in + k, step, out_gradient, pixels, co, here());
+}
+
+template <class D>
+void dense_weights(const float* in, Taps taps, int ci, ptrdiff_t step, const float* out_gradient, int pixels, int co,
+                   float* gradients) {
+  const D d;
+  const int lanes = static_cast<int>(hn::Lanes(d));
+  for (int t = 0; t < taps.count; ++t, gradients += static_cast<ptrdiff_t>(ci) * co) {
+    const float* x = in + taps.offsets[t];
+    int b = 0;
+    for (; b + 2 * lanes <= co; b += 2 * lanes)
+      dense_weights_columns<2>(d, x, ci, step, out_gradient + b, pixels, co, gradients + b);
+    if (b < co) dense_weights_columns<1>(d, x, ci, step, out_gradient + b, pixels, co, gradients + b);
+  }
+}
+
+// ---- pools: padding counts neither as a maximum nor towards a mean
+
+struct Span {
+  int begin, end;
+};
+
+HWY_INLINE Span span_of(int at, int stride, int padding, int window, int size) {
+  const int begin = at * stride - padding;
+  return {std::max(begin, 0), std::min(begin + window, size)};
+}
+
+HWY_INLINE int pooled(int size, int stride, int padding, int window) {
+  return (size + 2 * padding - window) / stride + 1;
+}
+
+// Calls body(rows, columns, output pixel) for every window.
+template <class Body>
+HWY_INLINE void for_windows(int h, int w, const Window& window, Body body) {
+  const int out_h = pooled(h, window.stride_h, window.padding_h, window.height);
+  const int out_w = pooled(w, window.stride_w, window.padding_w, window.width);
+  ptrdiff_t to = 0;
+  for (int y = 0; y < out_h; ++y) {
+    const Span rows = span_of(y, window.stride_h, window.padding_h, window.height, h);
+    for (int x = 0; x < out_w; ++x, ++to)
+      body(rows, span_of(x, window.stride_w, window.padding_w, window.width, w), to);
+  }
+}
+
+HWY_INLINE bool is_full_3x3(Span rows, Span columns) {
+  return rows.end - rows.begin == 3 && columns.end - columns.begin == 3;
+}
+
+template <class D, class Step>
+HWY_INLINE hn::Vec<D> fold_window(D d, const float* x, ptrdiff_t pixel, ptrdiff_t row, Span rows, Span columns,
+                                  hn::Vec<D> start, Step step) {
+  auto result = start;
+  if (is_full_3x3(rows, columns)) {
+    const float* p = x + rows.begin * row + columns.begin * pixel;
+    NASCENT_UNROLL
+    for (int i = 0; i < 3; ++i) {
+      NASCENT_UNROLL
+      for (int k = 0; k < 3; ++k) result = step(result, hn::LoadU(d, p + i * row + k * pixel));
+    }
+    return result;
+  }
+  for (int i = rows.begin; i < rows.end; ++i) {
+    for (int k = columns.begin; k < columns.end; ++k) result = step(result, hn::LoadU(d, x + i * row + k * pixel));
+  }
+  return result;
+}
+
+template <class D>
+void max_pool(const float* x, ptrdiff_t pixel, int h, int w, int c, const Window& window, float* out) {
+  const D d;
+  const int lanes = static_cast<int>(hn::Lanes(d));
+  const auto lowest = hn::Set(d, -std::numeric_limits<float>::infinity());
+  for_windows(h, w, window, [&](Span rows, Span columns, ptrdiff_t to) {
+    for (int b = 0; b < c; b += lanes) {
+      const auto most = fold_window(d, x + b, pixel, w * pixel, rows, columns, lowest,
+                                    [](auto a, auto v) { return hn::Max(a, v); });
+      hn::StoreU(most, d, out + to * c + b);
+    }
+  });
+}
+
+template <class D>
+void avg_pool(const float* x, ptrdiff_t pixel, int h, int w, int c, const Window& window, float* out) {
+  const D d;
+  const int lanes = static_cast<int>(hn::Lanes(d));
+  for_windows(h, w, window, [&](Span rows, Span columns, ptrdiff_t to) {
+    const float share = 1.0f / static_cast<float>((rows.end - rows.begin) * (columns.end - columns.begin));
+    for (int b = 0; b < c; b += lanes) {
+      const auto sum = fold_window(d, x + b, pixel, w * pixel, rows, columns, hn::Zero(d),
+                                   [](auto a, auto v) { return hn::Add(a, v); });
+      hn::StoreU(hn::Mul(sum, hn::Set(d, share)), d, out + to * c + b);
+    }
+  });
+}
+
+// The first pixel of a window that holds its maximum takes the gradient, as in LibTorch.
+template <class D>
+void max_pool_backward(const float* x, ptrdiff_t pixel, int h, int w, int c, const Window& window, const float* out,
+                       const float* out_gradient, float* in_gradient, ptrdiff_t gradient_pixel) {
+  const D d;
+  const int lanes = static_cast<int>(hn::Lanes(d));
+  for_windows(h, w, window, [&](Span rows, Span columns, ptrdiff_t to) {
+    for (int b = 0; b < c; b += lanes) {
+      const auto most = hn::LoadU(d, out + to * c + b);
+      auto left = hn::LoadU(d, out_gradient + to * c + b);
+      for (int i = rows.begin; i < rows.end; ++i) {
+        for (int k = columns.begin; k < columns.end; ++k) {
+          const ptrdiff_t at = static_cast<ptrdiff_t>(i) * w + k;
+          const auto here = hn::Eq(hn::LoadU(d, x + at * pixel + b), most);
+          float* to_gradient = in_gradient + at * gradient_pixel + b;
+          hn::StoreU(hn::Add(hn::LoadU(d, to_gradient), hn::IfThenElseZero(here, left)), d, to_gradient);
+          left = hn::IfThenZeroElse(here, left);
+        }
+      }
+    }
+  });
+}
+
+template <class D>
+void avg_pool_backward(int h, int w, int c, const Window& window, const float* out_gradient, float* in_gradient,
+                       ptrdiff_t gradient_pixel) {
+  const D d;
+  const int lanes = static_cast<int>(hn::Lanes(d));
+  for_windows(h, w, window, [&](Span rows, Span columns, ptrdiff_t to) {
+    const float share = 1.0f / static_cast<float>((rows.end - rows.begin) * (columns.end - columns.begin));
+    for (int b = 0; b < c; b += lanes) {
+      const auto g = hn::Mul(hn::LoadU(d, out_gradient + to * c + b), hn::Set(d, share));
+      for (int i = rows.begin; i < rows.end; ++i) {
+        for (int k = columns.begin; k < columns.end; ++k) {
+          float* to_gradient = in_gradient + (static_cast<ptrdiff_t>(i) * w + k) * gradient_pixel + b;
+          hn::StoreU(hn::Add(hn::LoadU(d, to_gradient), g), d, to_gradient);
+        }
+      }
+    }
+  });
+}
+
+// ---- sums over pixels
+
+template <class D>
+void moments(const float* x, size_t pixels, int c, const float* shift, float* sums) {
+  const D d;
+  const int lanes = static_cast<int>(hn::Lanes(d));
+  for (int b = 0; b < c; b += lanes) {
+    const auto centre = hn::LoadU(d, shift + b);
+    hn::Vec<D> sum[2] = {hn::LoadU(d, sums + b), hn::Zero(d)};
+    hn::Vec<D> squares[2] = {hn::LoadU(d, sums + c + b), hn::Zero(d)};
+    size_t i = 0;
+    for (; i + 2 <= pixels; i += 2) {
+      NASCENT_UNROLL
+      for (int u = 0; u < 2; ++u) {
+        const auto v = hn::Sub(hn::LoadU(d, x + (i + u) * c + b), centre);
+        sum[u] = hn::Add(sum[u], v);
+        squares[u] = hn::MulAdd(v, v, squares[u]);
+      }
+    }
+    for (; i < pixels; ++i) {
+      const auto v = hn::Sub(hn::LoadU(d, x + i * c + b), centre);
+      sum[0] = hn::Add(sum[0], v);
+      squares[0] = hn::MulAdd(v, v, squares[0]);
+    }
+    hn::StoreU(hn::Add(sum[0], sum[1]), d, sums + b);
+    hn::StoreU(hn::Add(squares[0], squares[1]), d, sums + c + b);
+  }
+}
+
+// ---- mixtures
+
+template <int kPixels, class D>
+HWY_INLINE void mix_tile(D d, const MixTerm* terms, int count, const float* bias, size_t pixel, int b, int c,
+                         float* out) {
+  hn::Vec<D> sum[kPixels];
+  const auto start = hn::LoadU(d, bias + b);
+  NASCENT_UNROLL
+  for (int p = 0; p < kPixels; ++p) sum[p] = start;
+  for (int t = 0; t < count; ++t) {
+    const MixTerm& term = terms[t];
+    const auto a = hn::LoadU(d, term.scale + b);
+    const float* x = term.value + static_cast<ptrdiff_t>(pixel) * term.pixel + b;
+    if (term.relu) {
+      const auto s = hn::LoadU(d, term.shift + b), w = hn::Set(d, term.weight);
+      NASCENT_UNROLL
+      for (int p = 0; p < kPixels; ++p)
+        sum[p] = hn::MulAdd(w, relu(d, hn::MulAdd(a, hn::LoadU(d, x + p * term.pixel), s)), sum[p]);
+    } else {
+      NASCENT_UNROLL
+      for (int p = 0; p < kPixels; ++p) sum[p] = hn::MulAdd(a, hn::LoadU(d, x + p * term.pixel), sum[p]);
+    }
+  }
+  NASCENT_UNROLL
+  for (int p = 0; p < kPixels; ++p) hn::StoreU(sum[p], d, out + (pixel + p) * c + b);
+}
+
+template <class D>
+void mix(const MixTerm* terms, int count, const float* bias, size_t pixels, int c, float* out) {
+  const D d;
+  const int lanes = static_cast<int>(hn::Lanes(d));
+  size_t i = 0;
+  for (; i + 8 <= pixels; i += 8) {
+    for (int b = 0; b < c; b += lanes) mix_tile<8>(d, terms, count, bias, i, b, c, out);
+  }
+  for (; i < pixels; ++i) {
+    for (int b = 0; b < c; b += lanes) mix_tile<1>(d, terms, count, bias, i, b, c, out);
+  }
+}
+
+// Sums of one term over a few pixels that are still in the cache, added to `sums`.
+template <class D>
+HWY_INLINE void term_sums(D d, const float* g, const MixTerm& term, size_t from, size_t to, int b, int c, float* sums) {
+  const auto centre = term.centre ? hn::LoadU(d, term.centre + b) : hn::Zero(d);
+  const float* x = term.value + b;
+  if (!term.relu) {
+    hn::Vec<D> sum[4] = {hn::LoadU(d, sums + c + b), hn::Zero(d), hn::Zero(d), hn::Zero(d)};
+    size_t i = from;
+    for (; i + 4 <= to; i += 4) {
+      NASCENT_UNROLL
+      for (int u = 0; u < 4; ++u)
+        sum[u] = hn::MulAdd(hn::LoadU(d, g + (i + u) * c + b),
+                            hn::Sub(hn::LoadU(d, x + static_cast<ptrdiff_t>(i + u) * term.pixel), centre), sum[u]);
+    }
+    for (; i < to; ++i)
+      sum[0] = hn::MulAdd(hn::LoadU(d, g + i * c + b),
+                          hn::Sub(hn::LoadU(d, x + static_cast<ptrdiff_t>(i) * term.pixel), centre), sum[0]);
+    hn::StoreU(hn::Add(hn::Add(sum[0], sum[1]), hn::Add(sum[2], sum[3])), d, sums + c + b);
+    return;
+  }
+  const auto a = hn::LoadU(d, term.scale + b), s = hn::LoadU(d, term.shift + b);
+  auto plain = hn::LoadU(d, sums + b), product = hn::LoadU(d, sums + c + b);
+  for (size_t i = from; i < to; ++i) {
+    const auto v = hn::LoadU(d, x + static_cast<ptrdiff_t>(i) * term.pixel);
+    const auto active = hn::Gt(hn::MulAdd(a, v, s), hn::Zero(d));
+    const auto passed = hn::IfThenElseZero(active, hn::LoadU(d, g + i * c + b));
+    plain = hn::Add(plain, passed);
+    product = hn::MulAdd(passed, hn::Sub(v, centre), product);
+  }
+  hn::StoreU(plain, d, sums + b);
+  hn::StoreU(product, d, sums + c + b);
+}
+
+template <class D>
+void mix_sums(const float* g, const MixTerm* terms, int count, size_t pixels, int c, float* sums) {
+  const D d;
+  const int lanes = static_cast<int>(hn::Lanes(d));
+  constexpr size_t kChunk = 64;  // pixels of g that stay in the first cache while the terms pass
+  std::fill_n(sums, static_cast<size_t>(2 * count + 1) * c, 0.0f);
+  for (size_t from = 0; from < pixels; from += kChunk) {
+    const size_t to = std::min(from + kChunk, pixels);
+    for (int b = 0; b < c; b += lanes) {
+      auto sum = hn::LoadU(d, sums + b);
+      for (size_t i = from; i < to; ++i) sum = hn::Add(sum, hn::LoadU(d, g + i * c + b));
+      hn::StoreU(sum, d, sums + b);
+    }
+    for (int t = 0; t < count; ++t) {
+      for (int b = 0; b < c; b += lanes)
+        term_sums(d, g, terms[t], from, to, b, c, sums + static_cast<ptrdiff_t>(2 * t + 1) * c);
+    }
+  }
+}
+
+template <class D>
+HWY_INLINE void combine_block(D d, const Inflow* inflows, int count, const float* value, const float* value_scale,
+                              const float* constant, size_t pixels, int b, int c, float* out) {
+  const auto vs = value_scale ? hn::LoadU(d, value_scale + b) : hn::Zero(d);
+  const auto k = value_scale ? hn::LoadU(d, constant + b) : hn::Zero(d);
+  for (int f = 0; f < std::max(count, 1); ++f) {
+    const bool first = f == 0;
+    if (f >= count) {  // nothing flows in
+      for (size_t i = 0; i < pixels; ++i)
+        hn::StoreU(value_scale ? hn::MulAdd(vs, hn::LoadU(d, value + i * c + b), k) : k, d, out + i * c + b);
+      return;
+    }
+    const Inflow& in = inflows[f];
+    const auto scale = hn::Mul(in.scale ? hn::LoadU(d, in.scale + b) : hn::Set(d, 1.0f), hn::Set(d, in.weight));
+    const auto ra = in.relu_scale ? hn::LoadU(d, in.relu_scale + b) : hn::Zero(d);
+    const auto rs = in.relu_scale ? hn::LoadU(d, in.relu_shift + b) : hn::Set(d, 1.0f);
+    for (size_t i = 0; i < pixels; ++i) {
+      const size_t at = i * c + b;
+      auto start = first ? k : hn::LoadU(d, out + at);
+      if (first && value_scale) start = hn::MulAdd(vs, hn::LoadU(d, value + at), start);
+      auto g = hn::LoadU(d, in.gradient + at);
+      if (in.relu_scale)
+        g = hn::IfThenElseZero(hn::Gt(hn::MulAdd(ra, hn::LoadU(d, value + at), rs), hn::Zero(d)), g);
+      hn::StoreU(hn::MulAdd(scale, g, start), d, out + at);
+    }
+  }
+}
+
+template <class D>
+void combine(const Inflow* inflows, int count, const float* value, const float* value_scale, const float* constant,
+             size_t pixels, int c, float* out) {
+  const D d;
+  const int lanes = static_cast<int>(hn::Lanes(d));
+  for (int b = 0; b < c; b += lanes)
+    combine_block(d, inflows, count, value, value_scale, constant, pixels, b, c, out);
+}
+
+template <class D>
+void add_scaled(const float* from, ptrdiff_t from_pixel, float weight, size_t pixels, int c, float* to,
+                ptrdiff_t to_pixel) {
+  const D d;
+  const int lanes = static_cast<int>(hn::Lanes(d));
+  const auto w = hn::Set(d, weight);
+  for (size_t i = 0; i < pixels; ++i, from += from_pixel, to += to_pixel) {
+    for (int b = 0; b < c; b += lanes)
+      hn::StoreU(hn::MulAdd(w, hn::LoadU(d, from + b), hn::LoadU(d, to + b)), d, to + b);
+  }
+}
+
+template <class D>
+void add_where_active(const float* from, const float* active, ptrdiff_t row, int h, int w, int c, float* to,
+                      ptrdiff_t to_pixel) {
+  const D d;
+  const int lanes = static_cast<int>(hn::Lanes(d));
+  for (int y = 0; y < h; ++y) {
+    for (int x = 0; x < w; ++x, to += to_pixel) {
+      const ptrdiff_t at = y * row + static_cast<ptrdiff_t>(x) * c;
+      for (int b = 0; b < c; b += lanes) {
+        auto g = hn::LoadU(d, from + at + b);
+        if (active) g = hn::IfThenElseZero(hn::Gt(hn::LoadU(d, active + at + b), hn::Zero(d)), g);
+        hn::StoreU(hn::Add(hn::LoadU(d, to + b), g), d, to + b);
+      }
+    }
+  }
+}
+
+}  // namespace nascent::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif  // include guard per target

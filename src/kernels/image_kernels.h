@@ -1,0 +1,112 @@
+// The arithmetic of the engine: what is done to one image (or some of its rows), on plain pointers.
+//
+// Images are stored channels last. `c`, `ci` and `co` are numbers of channels; those of vectors' worth are padded with
+// zeros to whole vectors of `lanes` floats, so no kernel has a tail. A convolution is a list of taps: offsets in floats
+// from the place of an output pixel in its (padded) input to the pixels that are multiplied and added.
+#pragma once
+
+#include <cstddef>
+
+namespace nascent::kernels {
+
+struct Taps {
+  const ptrdiff_t* offsets = nullptr;
+  int count = 0;
+};
+
+// A window of a pool.
+struct Window {
+  int height = 3, width = 3;  // of the window
+  int stride_h = 1, stride_w = 1;
+  int padding_h = 1, padding_w = 1;
+};
+
+// One summand of a mixture: weight * relu(scale * value + shift), or scale * value + shift where `relu` is not set (the
+// weight is then part of both).
+struct MixTerm {
+  const float* value = nullptr;  // first channel of the first pixel
+  ptrdiff_t pixel = 0;           // floats from a pixel to the next
+  const float* scale = nullptr;  // per channel
+  const float* shift = nullptr;  // per channel; only read where `relu` is set
+  const float* centre = nullptr;  // per channel, subtracted from the value in reductions; null: zero
+  float weight = 1;
+  bool relu = false;
+};
+
+// A gradient that flows into a value through one mixture or unit: scale * gradient, or zero where
+// relu_scale * value + relu_shift <= 0 if that is set.
+struct Inflow {
+  const float* gradient = nullptr;
+  const float* scale = nullptr;
+  float weight = 1;
+  const float* relu_scale = nullptr;
+  const float* relu_shift = nullptr;
+};
+
+struct ImageKernels {
+  int lanes;
+
+  // out, of (h + 2 halo_h) x (w + 2 halo_w) x c, becomes relu(scale * x + shift) inside and zero in its halo. `pixel` is
+  // the distance of pixels in x, of which `channels` are read. scale may be null (then shift is not read).
+  void (*pad)(const float* x, ptrdiff_t pixel, int channels, int h, int w, const float* scale, const float* shift,
+              bool relu, float* out, int c, int halo_h, int halo_w);
+
+  // out[i] = sum_t weights[t] * in[i * step + t] for `pixels` pixels of c channels; added to out if `add`.
+  void (*depthwise)(const float* in, Taps taps, const float* weights, ptrdiff_t step, int pixels, int c, bool add,
+                    float* out);
+  // out[i][o] = sum_t,k weights[t][k][o] * in[i * step + t][k]; `ci` inputs, `co` outputs.
+  void (*dense)(const float* in, Taps taps, int ci, const float* weights, ptrdiff_t step, int pixels, int co, bool add,
+                float* out);
+
+  // gradients[t] += sum_i in[i * step + t] * out_gradient[i]
+  void (*depthwise_weights)(const float* in, Taps taps, ptrdiff_t step, const float* out_gradient, int pixels, int c,
+                            float* gradients);
+  // gradients[t][k][o] += sum_i in[i * step + t][k] * out_gradient[i][o]
+  void (*dense_weights)(const float* in, Taps taps, int ci, ptrdiff_t step, const float* out_gradient, int pixels,
+                        int co, float* gradients);
+
+  // in_gradient[i * step + t] += weights[t] * out_gradient[i]: the transpose of depthwise, for steps beyond one pixel.
+  void (*depthwise_scatter)(const float* out_gradient, Taps taps, const float* weights, ptrdiff_t step, int pixels,
+                            int c, float* in_gradient);
+  // to[i * step] += from[i]
+  void (*add_strided)(const float* from, int pixels, int c, float* to, ptrdiff_t step);
+
+  void (*max_pool)(const float* x, ptrdiff_t pixel, int h, int w, int c, const Window& window, float* out);
+  void (*avg_pool)(const float* x, ptrdiff_t pixel, int h, int w, int c, const Window& window, float* out);
+  // Add to in_gradient, whose pixels are `gradient_pixel` apart.
+  void (*max_pool_backward)(const float* x, ptrdiff_t pixel, int h, int w, int c, const Window& window,
+                            const float* out, const float* out_gradient, float* in_gradient, ptrdiff_t gradient_pixel);
+  void (*avg_pool_backward)(int h, int w, int c, const Window& window, const float* out_gradient, float* in_gradient,
+                            ptrdiff_t gradient_pixel);
+
+  // sums[0..c) += sum of (x - shift), sums[c..2c) += sum of (x - shift)^2
+  void (*moments)(const float* x, size_t pixels, int c, const float* shift, float* sums);
+
+  // out = bias + sum of terms
+  void (*mix)(const MixTerm* terms, int count, const float* bias, size_t pixels, int c, float* out);
+  // sums[0..c) = sum of g; then for each term two rows of c: the sum of g and the sum of g * (value - centre), where its
+  // relu lets g pass (for terms without relu the first row is left unset).
+  void (*mix_sums)(const float* g, const MixTerm* terms, int count, size_t pixels, int c, float* sums);
+
+  // out = sum of inflows + value_scale * value + constant; the last two are left out where value_scale is null.
+  void (*combine)(const Inflow* inflows, int count, const float* value, const float* value_scale,
+                  const float* constant, size_t pixels, int c, float* out);
+
+  // to += weight * from, c channels of pixels that lie `to_pixel` and `from_pixel` apart.
+  void (*add_scaled)(const float* from, ptrdiff_t from_pixel, float weight, size_t pixels, int c, float* to,
+                     ptrdiff_t to_pixel);
+  // to += from where `active` > 0 (everywhere where it is null); `from` and `active` lie in images whose rows are `row`
+  // floats apart.
+  void (*add_where_active)(const float* from, const float* active, ptrdiff_t row, int h, int w, int c, float* to,
+                           ptrdiff_t to_pixel);
+};
+
+// The kernels of the instruction set in use for vectors of at most `lanes` floats (4, 8 or 16).
+const ImageKernels& image_kernels(int lanes);
+
+// Vector length that suits images with these numbers of channels: long, but without much padding.
+int best_lanes(const int* channels, int count);
+
+inline int padded(int channels, int lanes) { return (channels + lanes - 1) / lanes * lanes; }
+
+}  // namespace nascent::kernels

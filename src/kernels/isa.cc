@@ -1,0 +1,61 @@
+#include "kernels/isa.h"
+
+#include <fmt/format.h>
+#include <hwy/targets.h>
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "core/error.h"
+
+namespace nascent::kernels {
+
+namespace {
+
+struct Isa {
+  const char* name;
+  int64_t target;
+  int lanes;
+};
+
+// Vectors of four that are emulated by plain code stand for "scalar": the compiler turns them into what every CPU has.
+constexpr Isa kIsas[] = {{"avx512", HWY_AVX3, 16}, {"avx2", HWY_AVX2, 8}, {"scalar", HWY_EMU128, 4}};
+
+std::string current;
+
+const Isa& named(const std::string& name) {
+  return *std::find_if(std::begin(kIsas), std::end(kIsas), [&](const Isa& isa) { return name == isa.name; });
+}
+
+}  // namespace
+
+std::vector<std::string> supported_isas() {
+  static const int64_t targets = hwy::SupportedTargets();
+  std::vector<std::string> names;
+  for (const Isa& isa : kIsas) {
+    if ((targets & isa.target) || isa.target == HWY_EMU128) names.emplace_back(isa.name);
+  }
+  return names;
+}
+
+void use_isa(const std::string& name) {
+  const std::vector<std::string> names = supported_isas();
+  if (std::find(names.begin(), names.end(), name) == names.end()) {
+    fail("There is no instruction set '{}' on this CPU. NASCENT_ISA can be {}.", name, fmt::join(names, ", "));
+  }
+  current = name;
+  hwy::SetSupportedTargetsForTest(named(name).target | HWY_EMU128);
+  hwy::GetChosenTarget().Update(hwy::SupportedTargets());
+}
+
+const std::string& isa() {
+  if (current.empty()) {
+    const char* forced = std::getenv("NASCENT_ISA");
+    use_isa(forced && *forced ? forced : supported_isas().front());
+  }
+  return current;
+}
+
+int widest_lanes() { return named(isa()).lanes; }
+
+}  // namespace nascent::kernels

@@ -1,0 +1,21 @@
+// Which instruction set the kernels use: the best that the CPU has, or the one that NASCENT_ISA names.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace nascent::kernels {
+
+// "avx512", "avx2" or "scalar", best first: those that this CPU can run.
+std::vector<std::string> supported_isas();
+
+// The one in use. Read from NASCENT_ISA at the first call; an Error where that names none of supported_isas().
+const std::string& isa();
+
+// Changes it, for tests and benchmarks; not while kernels run.
+void use_isa(const std::string& name);
+
+// Floats in the widest vector of the instruction set in use.
+int widest_lanes();
+
+}  // namespace nascent::kernels

@@ -1,0 +1,102 @@
+#include "kernels/packing.h"
+
+#include <algorithm>
+
+namespace nascent::kernels {
+
+namespace {
+
+size_t aligned(size_t floats) { return (floats + 15) / 16 * 16; }
+
+// Of a factorised reduce's two taps, the one that makes output `o`.
+int tap_of_half(int o, int outputs) { return o < outputs / 2 ? 0 : 1; }
+
+}  // namespace
+
+Packing::Packing(const CellProgram& program, int lanes, bool backward)
+    : program_(program), lanes_(lanes), backward_(backward) {
+  const auto take = [](size_t& total, size_t floats) {
+    const size_t offset = total;
+    total += aligned(floats);
+    return offset;
+  };
+  for (const Unit& unit : program.units) {
+    const size_t ci = inputs(unit), co = outputs(unit);
+    const size_t in_padded = padded(inputs(unit), lanes), out_padded = padded(outputs(unit), lanes);
+    UnitPacking packing, gradient;
+    packing.depthwise = take(floats_, unit.depthwise.size() * in_padded);
+    packing.dense = take(floats_, unit.dense.size() * ci * out_padded);
+    if (backward) packing.transposed = take(floats_, unit.dense.size() * co * in_padded);
+    gradient.depthwise = take(gradient_floats_, unit.depthwise.size() * in_padded);
+    gradient.dense = take(gradient_floats_, unit.dense.size() * ci * out_padded);
+    units_.push_back(packing);
+    gradients_.push_back(gradient);
+  }
+}
+
+int Packing::inputs(const Unit& unit) const { return unit.input.channels; }
+int Packing::outputs(const Unit& unit) const { return program_.values[unit.output].channels; }
+
+void Packing::pack(int index, const std::vector<const float*>& parameters, float* block) const {
+  const Unit& unit = program_.units[index];
+  const UnitPacking& at = units_[index];
+  const int ci = inputs(unit), co = outputs(unit);
+  const size_t cip = padded(ci, lanes_), cop = padded(co, lanes_);
+  if (const size_t taps = unit.depthwise.size(); taps > 0) {
+    const float* from = parameters[unit.depthwise_weight];
+    float* to = block + at.depthwise;
+    std::fill_n(to, taps * cip, 0.0f);
+    for (int c = 0; c < ci; ++c) {
+      for (size_t t = 0; t < taps; ++t) to[t * cip + c] = from[c * taps + t];
+    }
+  }
+  const size_t taps = unit.dense.size();
+  if (taps == 0) return;
+  const float* from = parameters[unit.dense_weight];
+  float* dense = block + at.dense;
+  float* transposed = backward_ ? block + at.transposed : nullptr;
+  std::fill_n(dense, taps * ci * cop, 0.0f);
+  if (transposed) std::fill_n(transposed, taps * co * cip, 0.0f);
+  for (size_t t = 0; t < taps; ++t) {
+    for (int o = 0; o < co; ++o) {
+      if (unit.halves && tap_of_half(o, co) != static_cast<int>(t)) continue;
+      for (int i = 0; i < ci; ++i) {
+        const float w = unit.halves ? from[static_cast<size_t>(o) * ci + i]
+                                    : from[(static_cast<size_t>(o) * ci + i) * taps + t];
+        dense[(t * ci + i) * cop + o] = w;
+        if (transposed) transposed[(t * co + o) * cip + i] = w;
+      }
+    }
+  }
+}
+
+void Packing::unpack(int index, const float* gradients, int groups, const std::vector<float*>& parameters) const {
+  const Unit& unit = program_.units[index];
+  const int ci = inputs(unit), co = outputs(unit);
+  const size_t cip = padded(ci, lanes_), cop = padded(co, lanes_);
+  const auto sum = [&](size_t offset) {
+    float total = 0;
+    for (int g = 0; g < groups; ++g) total += gradients[g * gradient_floats_ + offset];
+    return total;
+  };
+  if (const size_t taps = unit.depthwise.size(); taps > 0 && parameters[unit.depthwise_weight]) {
+    float* to = parameters[unit.depthwise_weight];
+    for (int c = 0; c < ci; ++c) {
+      for (size_t t = 0; t < taps; ++t) to[c * taps + t] = sum(gradients_[index].depthwise + t * cip + c);
+    }
+  }
+  const size_t taps = unit.dense.size();
+  if (taps == 0 || !parameters[unit.dense_weight]) return;
+  float* to = parameters[unit.dense_weight];
+  for (size_t t = 0; t < taps; ++t) {
+    for (int i = 0; i < ci; ++i) {
+      for (int o = 0; o < co; ++o) {
+        if (unit.halves && tap_of_half(o, co) != static_cast<int>(t)) continue;
+        const size_t place = unit.halves ? static_cast<size_t>(o) * ci + i : (static_cast<size_t>(o) * ci + i) * taps + t;
+        to[place] = sum(gradients_[index].dense + (t * ci + i) * cop + o);
+      }
+    }
+  }
+}
+
+}  // namespace nascent::kernels

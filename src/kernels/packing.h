@@ -1,0 +1,45 @@
+// Weights in the order in which the kernels read them, and gradients back in LibTorch's order.
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "kernels/cell_program.h"
+
+namespace nascent::kernels {
+
+// Offsets (in floats) of one unit's arrays within a block for the whole cell.
+struct UnitPacking {
+  size_t depthwise = 0;  // [tap][input]
+  size_t dense = 0;      // [tap][input][output], outputs padded
+  size_t transposed = 0;  // [tap][output][input], inputs padded; for the backward pass
+};
+
+class Packing {
+ public:
+  Packing(const CellProgram& program, int lanes, bool backward);
+
+  size_t floats() const { return floats_; }
+  const UnitPacking& unit(int index) const { return units_[index]; }
+
+  // Where gradients of a unit's weights are summed: [tap][input], then [tap][input][output].
+  size_t gradient_floats() const { return gradient_floats_; }
+  size_t depthwise_gradient(int unit) const { return gradients_[unit].depthwise; }
+  size_t dense_gradient(int unit) const { return gradients_[unit].dense; }
+
+  void pack(int unit, const std::vector<const float*>& parameters, float* block) const;
+  // Writes the sum over `groups` blocks of gradients, `gradient_floats()` apart.
+  void unpack(int unit, const float* gradients, int groups, const std::vector<float*>& parameters) const;
+
+ private:
+  int inputs(const Unit& unit) const;
+  int outputs(const Unit& unit) const;
+
+  const CellProgram& program_;
+  int lanes_;
+  bool backward_;
+  size_t floats_ = 0, gradient_floats_ = 0;
+  std::vector<UnitPacking> units_, gradients_;
+};
+
+}  // namespace nascent::kernels

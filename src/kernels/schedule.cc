@@ -1,0 +1,125 @@
+#include "kernels/schedule.h"
+
+#include <algorithm>
+#include <tuple>
+
+namespace nascent::kernels {
+
+namespace {
+
+std::vector<Read> reads_of(const CellProgram& program, const Step& step) {
+  if (!step.is_mix) return {program.units[step.index].input};
+  std::vector<Read> reads;
+  const Mix& mix = program.mixes[step.index];
+  for (const Term& term : mix.terms) reads.push_back(term.read);
+  for (const Term& term : mix.bypass) reads.push_back(term.read);
+  return reads;
+}
+
+int output_of(const CellProgram& program, const Step& step) {
+  return step.is_mix ? program.mixes[step.index].output : program.units[step.index].output;
+}
+
+struct Placed {
+  Step step;
+  int depth;  // in its phase
+  int value;  // that a unit reads: units that share a padded input follow each other
+};
+
+// Values with the place in `steps` of what makes them; inputs come first.
+std::vector<int> order_of_values(const CellProgram& program) {
+  std::vector<int> order(program.values.size(), -1);
+  for (size_t i = 0; i < program.steps.size(); ++i)
+    order[output_of(program, program.steps[i])] = static_cast<int>(i);
+  return order;
+}
+
+}  // namespace
+
+ForwardSchedule schedule_forward(const CellProgram& program, bool batch_statistics) {
+  ForwardSchedule schedule;
+  schedule.phase.assign(program.values.size(), 0);
+  schedule.last.assign(program.values.size(), 0);
+  std::vector<int> depth(program.values.size(), 0);
+  std::vector<std::vector<Placed>> placed;
+  for (const Step& step : program.steps) {
+    int phase = 0, level = 0;
+    const std::vector<Read> reads = reads_of(program, step);
+    for (const Read& read : reads)
+      phase = std::max(phase, schedule.phase[read.value] + (read.norm >= 0 && batch_statistics ? 1 : 0));
+    for (const Read& read : reads) {
+      if (schedule.phase[read.value] == phase) level = std::max(level, depth[read.value] + 1);
+      schedule.last[read.value] = std::max(schedule.last[read.value], phase);
+    }
+    const int output = output_of(program, step);
+    schedule.phase[output] = schedule.last[output] = phase;
+    depth[output] = level;
+    if (phase >= static_cast<int>(placed.size())) placed.resize(phase + 1);
+    placed[phase].push_back({step, level, step.is_mix ? -1 : program.units[step.index].input.value});
+  }
+  for (std::vector<Placed>& phase : placed) {
+    std::stable_sort(phase.begin(), phase.end(), [](const Placed& a, const Placed& b) {
+      return std::tie(a.depth, a.value) < std::tie(b.depth, b.value);
+    });
+    schedule.phases.emplace_back();
+    for (const Placed& item : phase) schedule.phases.back().push_back(item.step);
+  }
+  return schedule;
+}
+
+BackwardSchedule schedule_backward(const CellProgram& program, const std::vector<std::vector<Reader>>& readers,
+                                   const std::vector<bool>& visit, bool batch_statistics) {
+  BackwardSchedule schedule;
+  schedule.phase.assign(program.values.size(), -1);
+  std::vector<int>& phase = schedule.phase;
+  const auto barrier = [&](const Read& read) { return read.norm >= 0 && batch_statistics ? 1 : 0; };
+  const auto term_of = [&](const Reader& reader) -> const Term& {
+    const Mix& mix = program.mixes[reader.index];
+    return reader.is_bypass ? mix.bypass[reader.term] : mix.terms[reader.term];
+  };
+  // The phase in which the gradient of what a unit made is known.
+  const auto ready = [&](int value) {
+    int at = 0;
+    for (const Reader& reader : readers[value]) {
+      if (reader.is_mix) {
+        at = std::max(at, phase[program.mixes[reader.index].output] + barrier(term_of(reader).read));
+      } else {
+        at = std::max(at, phase[value] + barrier(program.units[reader.index].input));
+      }
+    }
+    return at;
+  };
+  const std::vector<int> order = order_of_values(program);
+  std::vector<int> values;
+  for (size_t v = 0; v < program.values.size(); ++v) {
+    if (visit[v]) values.push_back(static_cast<int>(v));
+  }
+  std::stable_sort(values.begin(), values.end(), [&](int a, int b) { return order[a] > order[b]; });
+  for (const int value : values) {
+    phase[value] = 0;
+    for (const Reader& reader : readers[value]) {
+      phase[value] = std::max(phase[value], reader.is_mix ? phase[program.mixes[reader.index].output]
+                                                          : ready(program.units[reader.index].output));
+    }
+  }
+  const auto barrier_behind = [&](int value) {
+    for (const Reader& reader : readers[value]) {
+      if (!reader.is_mix) return barrier(program.units[reader.index].input);
+    }
+    return 0;
+  };
+  // Gradients between two units are kept from one to the other, so the later the better.
+  for (auto value = values.rbegin(); value != values.rend(); ++value) {
+    if (order[*value] < 0 || program.steps[order[*value]].is_mix) continue;
+    const Unit& maker = program.units[program.steps[order[*value]].index];
+    if (phase[maker.input.value] < 0) continue;
+    phase[*value] = phase[maker.input.value] - barrier_behind(*value);
+  }
+  for (const int value : values) {
+    if (phase[value] >= static_cast<int>(schedule.phases.size())) schedule.phases.resize(phase[value] + 1);
+    schedule.phases[phase[value]].push_back(value);
+  }
+  return schedule;
+}
+
+}  // namespace nascent::kernels

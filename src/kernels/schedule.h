@@ -1,0 +1,32 @@
+// When the parts of a cell are computed. A phase is a loop over images in which every image passes through all of the
+// phase's steps while it is in the cache; a new phase begins only where statistics over the batch are needed.
+#pragma once
+
+#include <vector>
+
+#include "kernels/cell_program.h"
+
+namespace nascent::kernels {
+
+struct ForwardSchedule {
+  std::vector<std::vector<Step>> phases;
+  std::vector<int> phase;  // per value: when it is computed; inputs: 0
+  std::vector<int> last;   // per value: when it is read last
+};
+
+// Without batch statistics everything is one phase.
+ForwardSchedule schedule_forward(const CellProgram& program, bool batch_statistics);
+
+// The backward pass goes from value to value: the gradient of a value is complete when every unit that reads it has been
+// differentiated, which is done then and there.
+struct BackwardSchedule {
+  std::vector<std::vector<int>> phases;  // values
+  std::vector<int> phase;                // per value; -1: not visited
+};
+
+// `visit` says which values are visited: states, inputs that want gradients (or have units with weights that do), and
+// values between units.
+BackwardSchedule schedule_backward(const CellProgram& program, const std::vector<std::vector<Reader>>& readers,
+                                   const std::vector<bool>& visit, bool batch_statistics);
+
+}  // namespace nascent::kernels

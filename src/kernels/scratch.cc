@@ -1,0 +1,53 @@
+#include "kernels/scratch.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace nascent::kernels {
+
+ScratchSizes scratch_sizes(const CellProgram& program, const std::vector<Halo>& halos, int lanes, bool backward) {
+  ScratchSizes sizes;
+  const auto with_halo = [&](const ValueShape& shape, int channels, const Halo& halo) {
+    return static_cast<size_t>(shape.height + 2 * halo.h) * (shape.width + 2 * halo.w) * padded(channels, lanes);
+  };
+  for (const ValueShape& value : program.values) {
+    sizes.plane = std::max(sizes.plane, with_halo(value, value.channels, {}));
+    const size_t pixels = static_cast<size_t>(rows_at_once(value.width)) * value.width;
+    sizes.rows = std::max(sizes.rows, pixels * padded(value.channels, lanes));
+  }
+  for (size_t i = 0; i < program.units.size(); ++i) {
+    const Unit& unit = program.units[i];
+    if (unit.kind != Unit::Kind::convolution) continue;
+    const ValueShape &in = program.values[unit.input.value], &out = program.values[unit.output];
+    sizes.input = std::max(sizes.input, with_halo(in, unit.input.channels, halos[i]));
+    const int widest = std::max(unit.input.channels, out.channels);
+    if (backward) sizes.between = std::max(sizes.between, with_halo(out, widest, halos[i]));
+    // A depthwise convolution makes rows of the output's width with the input's channels.
+    sizes.rows = std::max(sizes.rows, static_cast<size_t>(rows_at_once(out.width)) * out.width * padded(widest, lanes));
+  }
+  return sizes;
+}
+
+Scratch::Scratch(const ScratchSizes& sizes, bool backward) {
+  constexpr size_t kSlack = 64;  // vectors may be read a little past the end
+  size_t total = 0;
+  std::vector<std::pair<float**, size_t>> parts;
+  const auto want = [&](float*& part, size_t floats) {
+    parts.emplace_back(&part, total);
+    total += (floats + kSlack + 15) / 16 * 16;
+  };
+  want(input, sizes.input);
+  want(rows, sizes.rows);
+  want(plane, sizes.plane);
+  want(other_plane, sizes.plane);
+  if (backward) {
+    want(input_gradient, sizes.input);
+    want(between, sizes.between);
+    want(gradient_rows, sizes.rows);
+  }
+  block_ = Block(total);
+  std::fill_n(block_.data(), total, 0.0f);
+  for (const auto& [part, offset] : parts) *part = block_.data() + offset;
+}
+
+}  // namespace nascent::kernels

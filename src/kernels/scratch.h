@@ -1,0 +1,44 @@
+// What one thread works with while an image passes through a phase.
+#pragma once
+
+#include <vector>
+
+#include "kernels/cell_program.h"
+#include "kernels/memory.h"
+
+namespace nascent::kernels {
+
+struct ScratchSizes {
+  size_t input = 0;    // largest padded input of a convolution
+  size_t between = 0;  // largest padded image between a depthwise and a dense convolution, or of an output gradient
+  size_t rows = 0;     // a few rows of any value
+  size_t plane = 0;    // largest image of any value
+};
+
+// Pixels that a convolution takes through its two halves at a time: enough for full tiles, few enough for the cache.
+constexpr int kPixelsAtOnce = 48;
+inline int rows_at_once(int width) { return width >= kPixelsAtOnce ? 1 : kPixelsAtOnce / width; }
+
+ScratchSizes scratch_sizes(const CellProgram& program, const std::vector<Halo>& halos, int lanes, bool backward);
+
+struct Scratch {
+  Scratch(const ScratchSizes& sizes, bool backward);
+
+  // Of the padded input that `input` holds.
+  Read held;
+  Halo held_halo;
+  int held_image = -1;
+
+  float *input, *input_gradient = nullptr, *between = nullptr;
+  float *rows, *gradient_rows = nullptr;
+  float *plane, *other_plane;
+  std::vector<MixTerm> terms;
+  std::vector<Inflow> inflows;
+  std::vector<float> coefficients, bias, value_scale, constant;
+  std::vector<ptrdiff_t> offsets;
+
+ private:
+  Block block_;
+};
+
+}  // namespace nascent::kernels
