@@ -28,7 +28,7 @@ std::vector<int64_t> sizes_of(const at::Tensor& x, const Shape& shape) {
 
 Shape sum_shape(const NodePlan& node, const std::vector<Shape>& states, const Shape& otherwise) {
   if (node.edges.empty()) return otherwise;
-  return output_shape(node.edges[0].candidates[0], states[node.edges[0].from]);
+  return edge_output(node.edges[0], states[node.edges[0].from]);
 }
 
 }  // namespace
@@ -59,13 +59,12 @@ void Cell::add_node(const NodePlan& plan, int state) {
         std::count_if(node.edges.begin(), node.edges.end(), [&](const Edge& other) { return other.from == edge.from; });
     const std::string name =
         same == 0 ? fmt::format("from{}", edge.from) : fmt::format("from{}_{}", edge.from, same + 1);
-    auto operation = std::make_shared<MixedOperation>(edge.ops, edge.candidates, edge.site, edge.edge);
+    auto operation = std::make_shared<MixedOperation>(edge);
     node.edges.push_back({edge.from, container->register_module(name, std::move(operation))});
     note_rows(edge.site, static_cast<int>(edge.candidates.size()), edge.edge);
   }
   if (!plan.candidates.empty()) {
-    node.operation =
-        container->register_module("op", std::make_shared<MixedOperation>(plan.ops, plan.candidates, plan.site));
+    node.operation = container->register_module("op", std::make_shared<MixedOperation>(plan));
     note_rows(plan.site, static_cast<int>(plan.candidates.size()), -1);
   }
   nodes_.push_back(std::move(node));

@@ -10,27 +10,38 @@
 #include "nn/mixture.h"
 #include "nn/stage_sequence.h"
 #include "nn/weighted_sum.h"
+#include "space/plan.h"
 
 namespace nascent {
 
 class MixedOperation : public torch::nn::Module {
  public:
-  // `site` and `edge` are rows of the mixture, -1 where there is none. Candidates are named by `ops`, "fixed" for "".
-  MixedOperation(const std::vector<std::string>& ops, const std::vector<Stages>& candidates, int site, int edge = -1);
+  // Of an edge, and of the operation on a node. Candidates are named by `ops`, "fixed" for "".
+  explicit MixedOperation(const EdgePlan& edge);
+  explicit MixedOperation(const NodePlan& node);
 
-  // Adds to `sum` the weighted results of the candidates that run. `mask`, where defined, multiplies every result but
-  // that of the identity. `mixture` may be null where site and edge are -1.
+  // Adds to `sum` the weighted results of the candidates that run, joined with the channels that pass them by. `mask`,
+  // where defined, multiplies every candidate's result but that of the identity. `mixture` may be null where site and
+  // edge are -1.
   void add_to(WeightedSum& sum, SharedInput& x, const CellMixture* mixture, const at::Tensor& mask) const;
 
   // True where at least one candidate is neither the identity nor zero.
   bool can_drop() const;
 
  private:
+  void add_candidates(const std::vector<std::string>& ops, const std::vector<Stages>& candidates);
   std::vector<int> running(const CellMixture* mixture) const;
-  at::Tensor weights(const CellMixture& mixture, const std::vector<int>& running) const;
+  bool is_idle(const CellMixture* mixture) const;
+  std::vector<at::Tensor> results(const std::vector<int>& running, SharedInput& x, const at::Tensor& mask) const;
+  at::Tensor op_weights(const CellMixture* mixture, const std::vector<int>& running) const;
+  at::Tensor edge_weight(const CellMixture* mixture) const;
+  at::Tensor joined(const std::vector<int>& running, SharedInput& x, const CellMixture* mixture,
+                    const at::Tensor& mask) const;
 
   std::vector<std::shared_ptr<StageSequence>> candidates_;
-  int site_, edge_;
+  int site_, edge_ = -1;  // rows of the mixture, -1 where there is none
+  int partial_ = 1;
+  std::shared_ptr<StageSequence> bypass_;  // null: all channels pass through the candidates
 };
 
 }  // namespace nascent

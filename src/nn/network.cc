@@ -21,7 +21,12 @@ constexpr int kChannelsLastFrom = 8;
 bool prefers_channels_last(const NetworkPlan& plan) {
   int fewest = plan.stems.empty() ? plan.input.channels : output_shape(plan.stems[0], plan.input).channels;
   for (const CellPlan& cell : plan.cells) {
-    for (const Shape& state : state_shapes(cell)) fewest = std::min(fewest, state.channels);
+    int partial = 1;
+    for (const NodePlan& node : cell.nodes) {
+      partial = std::max(partial, node.partial);
+      for (const EdgePlan& edge : node.edges) partial = std::max(partial, edge.partial);
+    }
+    for (const Shape& state : state_shapes(cell)) fewest = std::min(fewest, state.channels / partial);
   }
   return fewest >= kChannelsLastFrom;
 }

@@ -19,9 +19,18 @@ class SharedInput {
   const at::Tensor& value() const { return value_; }
   const at::Tensor& through(const Layer& layer);
 
+  // The first `channels` channels and the others, each an input that is shared in its turn.
+  struct Parts;
+  Parts& split(int64_t channels);
+
  private:
   at::Tensor value_;
   std::vector<std::pair<Stage, at::Tensor>> computed_;
+  std::shared_ptr<Parts> parts_;
+};
+
+struct SharedInput::Parts {
+  SharedInput first, rest;
 };
 
 class StageSequence : public torch::nn::Module {

@@ -23,8 +23,12 @@ std::map<std::string, at::Tensor> cost_tables(const RegulariserSetup& setup, con
     };
     for (size_t i = 0; i < cell.nodes.size(); ++i) {
       const auto& node = cell.nodes[i];
-      for (const auto& edge : node.edges) add(edge.site, edge.candidates, shapes[static_cast<size_t>(edge.from)]);
-      if (!node.candidates.empty()) add(node.site, node.candidates, shapes[cell.preprocess.size() + i]);
+      for (const auto& edge : node.edges) {
+        add(edge.site, edge.candidates, candidate_input(shapes[static_cast<size_t>(edge.from)], edge.partial));
+      }
+      if (!node.candidates.empty()) {
+        add(node.site, node.candidates, candidate_input(shapes[cell.preprocess.size() + i], node.partial));
+      }
     }
   }
   return tables;

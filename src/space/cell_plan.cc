@@ -20,6 +20,18 @@ OperationSite operation_site(const CellSite& site, int stride) {
       .in = site.channels, .out = site.channels, .stride = stride, .affine = site.affine, .pool_norm = site.pool_norm};
 }
 
+OperationSite candidate_site(const CellSite& site, int stride) {
+  OperationSite at = operation_site(site, stride);
+  at.in = at.out = site.channels / site.partial;
+  return at;
+}
+
+Stages bypass(const CellSite& site, int stride) {
+  if (site.partial == 1 || stride == 1) return {};
+  const int channels = site.channels - site.channels / site.partial;
+  return {halving_pool(stage::max_pool(channels, 2, 2, 0), site.inputs.back())};
+}
+
 int stride_from(int state, int inputs, const CellSite& site) { return site.reduction && state < inputs ? 2 : 1; }
 
 std::vector<Stages> candidate_stages(const std::vector<std::string>& ops, const OperationSite& site) {
@@ -48,24 +60,32 @@ void add_genotype_nodes(CellPlan& plan, const CellGenotype& cell, const CellSite
   plan.output = cell.output;
 }
 
+EdgePlan mixed_edge(int from, const Space& space, const CellSite& site, int stride) {
+  return {.from = from,
+          .ops = space.ops(),
+          .candidates = candidate_stages(space.ops(), candidate_site(site, stride)),
+          .partial = site.partial,
+          .bypass = bypass(site, stride)};
+}
+
 void add_mixed_nodes(CellPlan& plan, const Space& space, const CellChoices& cell, const CellSite& site) {
+  check_partial(site.channels, site.partial);
   int edge_row = 0, site_row = 0;
   for (const NodeChoices& node : cell.nodes) {
     NodePlan node_plan;
     for (int from : node.inputs) {
-      const OperationSite at = operation_site(site, stride_from(from, cell.inputs, site));
-      EdgePlan edge = cell.ops_on_nodes ? plain_edge(from, "skip_connect", at)
-                                        : EdgePlan{.from = from,
-                                                   .ops = space.ops(),
-                                                   .candidates = candidate_stages(space.ops(), at),
-                                                   .site = site_row++};
+      const int stride = stride_from(from, cell.inputs, site);
+      EdgePlan edge = cell.ops_on_nodes ? plain_edge(from, "skip_connect", operation_site(site, stride))
+                                        : mixed_edge(from, space, site, stride);
+      if (!cell.ops_on_nodes) edge.site = site_row++;
       edge.edge = edge_row++;
       node_plan.edges.push_back(std::move(edge));
     }
     if (cell.ops_on_nodes) {
       node_plan.ops = space.ops();
-      node_plan.candidates = candidate_stages(space.ops(), operation_site(site, 1));
+      node_plan.candidates = candidate_stages(space.ops(), candidate_site(site, 1));
       node_plan.site = site_row++;
+      node_plan.partial = site.partial;
     }
     plan.nodes.push_back(std::move(node_plan));
   }
@@ -138,6 +158,14 @@ int channels_of(const NetworkOptions& options, const Space& space, const Genotyp
     fail("network.channels is {}, but must be at least 1, or 0 for the default.", options.channels);
   if (options.channels > 0) return options.channels;
   return genotype ? trained_default : space.default_channels();
+}
+
+void check_partial(int channels, int partial) {
+  if (partial >= 1 && channels % partial == 0) return;
+  fail(
+      "network.partial is {}, by which the {} channels of a cell cannot be divided. Choose network.channels as a "
+      "multiple of it.",
+      partial, channels);
 }
 
 void refuse_auxiliary(const NetworkOptions& options, const Genotype* genotype, const std::string& skeleton) {

@@ -16,6 +16,7 @@ struct CellSite {
   bool affine = true;
   bool pool_norm = false;
   bool project_always = false;  // ReLU-conv1x1-BN on every input (DARTS), not only where the channels differ
+  int partial = 1;              // of supernets: 1/partial of the channels pass through the candidates
 };
 
 // The cell of `type`: of the genotype, or where that is null, of the supernet.
@@ -33,6 +34,9 @@ Stage halving_pool(Stage pool, const Shape& input);
 // The size asked for, or the default of the skeleton (networks) or of the space (supernets).
 int cells_of(const NetworkOptions& options, const Space& space, const Genotype* genotype, int trained_default);
 int channels_of(const NetworkOptions& options, const Space& space, const Genotype* genotype, int trained_default);
+
+// An Error unless `channels` can be divided by network.partial.
+void check_partial(int channels, int partial);
 
 // An Error: only the darts skeletons know an auxiliary head.
 void refuse_auxiliary(const NetworkOptions& options, const Genotype* genotype, const std::string& skeleton);

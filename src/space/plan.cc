@@ -18,11 +18,24 @@ void check_images(const Shape& input, int classes) {
   if (classes < 1) fail("A network needs at least 1 class, not {}.", classes);
 }
 
+// The result of one candidate, joined with what passes it by.
+Shape joined(const EdgePlan& edge, const Stages& candidate, const Shape& state) {
+  const Shape mixed_input = candidate_input(state, edge.partial);
+  const Shape mixed = output_shape(candidate, mixed_input);
+  if (edge.partial == 1) return mixed;
+  const Shape rest = output_shape(edge.bypass, {state.channels - mixed_input.channels, state.height, state.width});
+  if (rest.height != mixed.height || rest.width != mixed.width) {
+    fail("{}x{} pixels that pass by an edge do not fit the {}x{} of its candidates.", rest.height, rest.width,
+         mixed.height, mixed.width);
+  }
+  return {mixed.channels + rest.channels, mixed.height, mixed.width};
+}
+
 Shape node_input_shape(const NodePlan& node, const std::vector<Shape>& states, const std::string& type) {
   Shape sum;
   for (size_t e = 0; e < node.edges.size(); ++e) {
     for (const Stages& candidate : node.edges[e].candidates) {
-      const Shape shape = output_shape(candidate, states.at(node.edges[e].from));
+      const Shape shape = joined(node.edges[e], candidate, states.at(node.edges[e].from));
       if (e == 0 && &candidate == &node.edges[e].candidates.front()) sum = shape;
       if (shape == sum) continue;
       fail("In a cell of type '{}', node {} adds {}x{}x{} to {}x{}x{}.", type, states.size(), shape.channels,
@@ -47,9 +60,10 @@ int64_t cell_parameters(const CellPlan& cell) {
 int64_t node_multiply_adds(const NodePlan& node, const std::vector<Shape>& states, const std::string& type) {
   int64_t sum = 0;
   for (const EdgePlan& edge : node.edges) {
-    for (const Stages& stages : edge.candidates) sum += multiply_adds(stages, states[edge.from]);
+    const Shape input = candidate_input(states[edge.from], edge.partial);
+    for (const Stages& stages : edge.candidates) sum += multiply_adds(stages, input);
   }
-  const Shape input = node_input_shape(node, states, type);
+  const Shape input = candidate_input(node_input_shape(node, states, type), node.partial);
   for (const Stages& stages : node.candidates) sum += multiply_adds(stages, input);
   return sum;
 }
@@ -73,6 +87,10 @@ void NetworkOptions::declare(OptionTable& table) {
   section.add(
       "skeleton", skeleton,
       "how cells are stacked: " + join(Skeleton::Registry::instance().names(), ", ") + "; empty: the space's own");
+  section
+      .add("partial", partial,
+           "supernets: only 1/partial of the channels pass through the candidates, the others past them (PC-DARTS)")
+      .range(1, 1024);
   section.add("auxiliary", auxiliary, "second head in training, at two thirds of the depth (DARTS skeletons)");
   section.add("drop-path", drop_path, "probability of dropping an edge at the end of training, growing from 0")
       .range(0, 1);
@@ -90,6 +108,10 @@ NetworkPlan plan_network(const Space& space, const Genotype& genotype, const Net
   return Skeleton::Registry::instance().make(skeleton_of(space, options), space, &genotype, options, input, classes);
 }
 
+Shape candidate_input(const Shape& state, int partial) { return {state.channels / partial, state.height, state.width}; }
+
+Shape edge_output(const EdgePlan& edge, const Shape& state) { return joined(edge, edge.candidates.front(), state); }
+
 std::vector<Shape> state_shapes(const CellPlan& cell) {
   std::vector<Shape> states;
   for (size_t i = 0; i < cell.preprocess.size(); ++i) {
@@ -97,7 +119,7 @@ std::vector<Shape> state_shapes(const CellPlan& cell) {
   }
   for (const NodePlan& node : cell.nodes) {
     Shape shape = node_input_shape(node, states, cell.type);
-    if (!node.candidates.empty()) shape = output_shape(node.candidates.front(), shape);
+    if (!node.candidates.empty() && node.partial == 1) shape = output_shape(node.candidates.front(), shape);
     states.push_back(shape);
   }
   return states;

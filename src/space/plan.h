@@ -22,6 +22,10 @@ struct EdgePlan {
   std::vector<Stages> candidates{};  // one: discrete; several: mixed by row `site` of the mixture
   int site = -1;                     // row of the cell type's operation weights, -1 where fixed (always in a network)
   int edge = -1;  // row of the cell type's edge weights (index in Space::edges), -1 in networks and fixed blocks
+  // Partial channels (PC-DARTS): only the first channels/partial pass through the candidates, the others through
+  // `bypass`; the two are joined in this order and shuffled with `partial` groups. The edge weight scales the whole.
+  int partial = 1;
+  Stages bypass{};
 };
 
 struct NodePlan {
@@ -29,6 +33,7 @@ struct NodePlan {
   std::vector<std::string> ops{};  // operation on the sum; empty: none
   std::vector<Stages> candidates{};
   int site = -1;
+  int partial = 1;  // as on an edge, for the operation on the sum; what passes by is left as it is
 };
 
 struct CellPlan {
@@ -61,6 +66,7 @@ struct NetworkOptions {
       0;          // 0: the space's own for searching; for training 36, 48, 16, 128 (the skeletons in their order below)
   int cells = 0;  // 0: the space's own for searching; for training 20, 14, 5 a stage, 3 a stack
   std::string skeleton{};  // "": the space's own
+  int partial = 1;         // supernets only: 1/partial of the channels pass through the candidates (PC-DARTS)
   bool auxiliary = false;  // networks of the darts skeletons only; supernets never have one
   double drop_path = 0;    // final probability of dropping an edge
   void declare(OptionTable& table);
@@ -78,6 +84,11 @@ struct Skeleton {
 NetworkPlan plan_supernet(const Space& space, const NetworkOptions& options, Shape input, int classes);
 NetworkPlan plan_network(const Space& space, const Genotype& genotype, const NetworkOptions& options, Shape input,
                          int classes);
+
+// What the candidates of an edge or node see of a state: its first channels/partial channels.
+Shape candidate_input(const Shape& state, int partial);
+// What leaves an edge, with all its channels.
+Shape edge_output(const EdgePlan& edge, const Shape& state);
 
 // The shapes of a cell's states: its inputs after preprocessing, then its nodes. An Error where edges into a node
 // disagree.

@@ -51,7 +51,8 @@ void stack_cells(NetworkPlan& plan, const Space& space, const Genotype* genotype
                         .reduction = reduction,
                         .affine = genotype != nullptr,
                         .pool_norm = genotype == nullptr,
-                        .project_always = true};
+                        .project_always = true,
+                        .partial = genotype ? 1 : options.partial};
     plan.cells.push_back(plan_cell(space, genotype, space.type_at(index, count, reduction), site));
     last_two = {last_two[1], plan.cells.back().output_shape};
   }

@@ -48,8 +48,9 @@ CellPlan plan_discrete(const CellGenotype& unpruned, const Shape& input, int out
 }
 
 // Every vertex `channels` wide; the input may feed any vertex, by a projection, and the output.
-CellPlan plan_mixed(const Space& space, const CellChoices& cell, const Shape& input, int channels) {
-  const OperationSite site{.in = channels, .out = channels, .affine = false, .pool_norm = true};
+CellPlan plan_mixed(const Space& space, const CellChoices& cell, const Shape& input, int channels, int partial) {
+  check_partial(channels, partial);
+  const OperationSite site{.in = channels / partial, .out = channels / partial, .affine = false, .pool_norm = true};
   CellPlan plan{.type = cell.type, .input_shapes = {input}, .preprocess = {{}}};
   int edge_row = 0, site_row = 0;
   for (const NodeChoices& choices : cell.nodes) {
@@ -62,6 +63,7 @@ CellPlan plan_mixed(const Space& space, const CellChoices& cell, const Shape& in
     node.ops = space.ops();
     for (const std::string& op : space.ops()) node.candidates.push_back(operation_stages(op, site));
     node.site = site_row++;
+    node.partial = partial;
     plan.nodes.push_back(std::move(node));
   }
   for (int state : cell.output) {
@@ -111,7 +113,7 @@ NetworkPlan plan_nasbench101(const Space& space, const Genotype* genotype, const
     }
     const std::string type = space.type_at(index, 3 * per_stack, false);
     plan.cells.push_back(genotype ? plan_discrete(genotype->cell(type), shape, channels)
-                                  : plan_mixed(space, space.cell(type), shape, channels));
+                                  : plan_mixed(space, space.cell(type), shape, channels, options.partial));
     shape = plan.cells.back().output_shape;
   }
   plan.head = {stage::global_avg_pool(shape.channels), stage::linear(shape.channels, classes)};

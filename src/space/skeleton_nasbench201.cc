@@ -28,7 +28,10 @@ NetworkPlan plan_nasbench201(const Space& space, const Genotype* genotype, const
       plan.cells.push_back(residual_block(shape, channels));
       shape = plan.cells.back().output_shape;
     }
-    const CellSite site{.inputs = {shape}, .channels = channels, .affine = genotype != nullptr};
+    const CellSite site{.inputs = {shape},
+                        .channels = channels,
+                        .affine = genotype != nullptr,
+                        .partial = genotype ? 1 : options.partial};
     plan.cells.push_back(plan_cell(space, genotype, space.type_at(index, 3 * per_stage, false), site));
     shape = plan.cells.back().output_shape;
   }

@@ -84,11 +84,13 @@ Json shape_json(const Shape& shape) { return {shape.channels, shape.height, shap
 Shape shape_from(const Json& json) { return {json.at(0).get<int>(), json.at(1).get<int>(), json.at(2).get<int>()}; }
 
 Json edge_json(const EdgePlan& edge) {
-  return {{"from", edge.from},
-          {"ops", edge.ops},
-          {"candidates", list_json(edge.candidates, stages_json)},
-          {"site", edge.site},
-          {"edge", edge.edge}};
+  Json json = {{"from", edge.from},
+               {"ops", edge.ops},
+               {"candidates", list_json(edge.candidates, stages_json)},
+               {"site", edge.site},
+               {"edge", edge.edge}};
+  if (edge.partial > 1) json.update({{"partial", edge.partial}, {"bypass", stages_json(edge.bypass)}});
+  return json;
 }
 
 EdgePlan edge_from(const Json& json) {
@@ -98,14 +100,19 @@ EdgePlan edge_from(const Json& json) {
   edge.candidates = list_from(json.at("candidates"), stages_from);
   json.at("site").get_to(edge.site);
   json.at("edge").get_to(edge.edge);
+  if (!json.contains("partial")) return edge;
+  json.at("partial").get_to(edge.partial);
+  edge.bypass = stages_from(json.at("bypass"));
   return edge;
 }
 
 Json node_json(const NodePlan& node) {
-  return {{"edges", list_json(node.edges, edge_json)},
-          {"ops", node.ops},
-          {"candidates", list_json(node.candidates, stages_json)},
-          {"site", node.site}};
+  Json json = {{"edges", list_json(node.edges, edge_json)},
+               {"ops", node.ops},
+               {"candidates", list_json(node.candidates, stages_json)},
+               {"site", node.site}};
+  if (node.partial > 1) json["partial"] = node.partial;
+  return json;
 }
 
 NodePlan node_from(const Json& json) {
@@ -114,6 +121,7 @@ NodePlan node_from(const Json& json) {
   json.at("ops").get_to(node.ops);
   node.candidates = list_from(json.at("candidates"), stages_from);
   json.at("site").get_to(node.site);
+  node.partial = json.value("partial", 1);
   return node;
 }
 

@@ -25,7 +25,7 @@ class Memory : public EventSink {
 
 // A search small enough to run in a test, on random images.
 struct SmallSearch {
-  explicit SmallSearch(SearchOptions options = {}, const std::string& space_name = "nasbench201")
+  explicit SmallSearch(SearchOptions options = {}, const std::string& space_name = "nasbench201", int partial = 1)
       : space(find_space(space_name)) {
     DataOptions data_options;
     data_options.name = "random";
@@ -35,6 +35,7 @@ struct SmallSearch {
     NetworkOptions network;
     network.channels = 4;
     network.cells = space_name == "nasbench201" ? 1 : 3;
+    network.partial = partial;
     data = std::make_unique<ImageData>(data_options, 1);
     plan = plan_supernet(*space, network, data->shape(), data->classes());
     if (options.epochs == 50) options.epochs = 2;
@@ -74,9 +75,16 @@ SearchOptions method(const std::string& relaxation, const std::string& update, c
   return options;
 }
 
+SearchOptions with_edge_weights(SearchOptions options) {
+  options.relaxation.edge_weights = true;
+  options.discretisation = "edge-weighted";
+  return options;
+}
+
 struct Method {
   std::string name;
   SearchOptions options;
+  int partial = 1;
 };
 void PrintTo(const Method& method, std::ostream* out) { *out << method.name; }
 
@@ -86,7 +94,7 @@ class EveryMethod : public testing::TestWithParam<Method> {};
 TEST_P(EveryMethod, ResumesExactly) {
   const auto folder =
       std::filesystem::temp_directory_path() / fmt::format("nascent-search-{}-{}", ::getpid(), GetParam().name);
-  SmallSearch whole(GetParam().options);
+  SmallSearch whole(GetParam().options, "nasbench201", GetParam().partial);
   Memory whole_events;
   run_job(*whole.searcher, {.events = &whole_events});
 
@@ -94,7 +102,7 @@ TEST_P(EveryMethod, ResumesExactly) {
   Memory events;
   int parts = 0;
   for (bool done = false; !done; ++parts) {
-    SmallSearch part(GetParam().options);
+    SmallSearch part(GetParam().options, "nasbench201", GetParam().partial);
     try {
       run_job(*part.searcher, {.checkpoints = &store, .events = &events, .resume = true, .stop_after_steps = 2});
       EXPECT_EQ(part.state(), whole.state());
@@ -117,7 +125,7 @@ TEST_P(EveryMethod, FindsAMemberOfTheSpace) {
     SearchOptions options = GetParam().options;
     options.epochs = 1;
     options.samples = 3;
-    SmallSearch search(options, space);
+    SmallSearch search(options, space, GetParam().partial);
     run_job(*search.searcher, {});
     EXPECT_NO_THROW(search.space->validate(search.searcher->genotype())) << space;
   }
@@ -137,6 +145,8 @@ std::vector<Method> methods() {
       {"rs_ws", method("single-path", "optimizer", "first-order")},
       {"enas", method("controller", "optimizer", "reinforce")},
       {"xnas", method("simplex", "xnas", "clipped")},
+      {"pc_darts", with_edge_weights(method("softmax", "optimizer", "first-order")), 4},
+      {"gaea_pc_darts", with_edge_weights(method("simplex", "exponentiated-gradient", "first-order")), 2},
   };
   for (auto& item : all) {
     if (item.name == "rs_ws" || item.name == "enas") item.options.discretisation = "best-sample";
@@ -203,6 +213,50 @@ TEST(OneShot, EqualsTheDerivedNetwork) {
     const at::Tensor images = at::linspace(-1, 1, 4 * 3 * 8 * 8).view({4, 3, 8, 8});
     const at::Tensor shared = search.supernet->forward(images, {.mixture = &mixture}).logits;
     EXPECT_LT((shared - derived.forward(images).logits).abs().max().item<double>(), 1e-6) << name;
+  }
+}
+
+// With all channels and uniform edges, PC-DARTS is DARTS but for the factor 1/n that n uniform edges into a node bring:
+// DARTS with weights p/n has the same loss, and by the chain rule gradients n times as large.
+TEST(PcDarts, WithAllChannelsAndUniformEdgesIsDarts) {
+  for (const std::string name : {"nasbench201", "darts"}) {
+    SearchOptions options = with_edge_weights(method("simplex", "exponentiated-gradient", "first-order"));
+    SmallSearch search(options, name, /*partial=*/1);
+    auto loader = search.loader(SearchData::train);
+    loader->start(0);
+    const TensorBatch batch = to_tensors(*loader->next());
+    options.relaxation.domain = "simplex";
+    const auto relaxation =
+        Relaxation::Registry::instance().make("simplex", RelaxationSetup{*search.space, options.relaxation, 1});
+    SearchProblem problem(search.supernet, *relaxation, {});
+    const Mixture weighted = problem.relaxation().mixture({.seed = 1});
+    Mixture plain;
+    std::vector<at::Tensor> weighted_inputs = search.supernet->parameters();
+    std::vector<at::Tensor> plain_inputs = weighted_inputs;
+    for (const auto& cell : search.space->cells()) {
+      const auto edges = Space::edges(cell);
+      at::Tensor scale = at::empty({static_cast<int64_t>(edges.size()), 1});
+      for (size_t i = 0; i < edges.size(); ++i)
+        scale[static_cast<int64_t>(i)] = 1.0 / edges[i].to;  // all states before
+      EXPECT_TRUE(at::allclose(weighted.at(cell.type).edges, scale.squeeze(1)));
+      plain[cell.type].ops = (weighted.at(cell.type).ops.detach() * scale).requires_grad_();
+      weighted_inputs.push_back(weighted.at(cell.type).ops);
+      plain_inputs.push_back(plain[cell.type].ops);
+    }
+    const auto pc = problem.loss(batch, weighted), darts = problem.loss(batch, plain);
+    EXPECT_NEAR(pc.value.item<double>(), darts.value.item<double>(), 1e-6) << name;
+    const auto pc_gradients = gradients(pc.value, weighted_inputs), gradients_of = gradients(darts.value, plain_inputs);
+    for (size_t i = 0; i < weighted_inputs.size(); ++i) {
+      if (!pc_gradients[i].defined()) continue;
+      at::Tensor expected = gradients_of[i];
+      if (i >= search.supernet->parameters().size()) {
+        const auto& cell = search.space->cells()[i - search.supernet->parameters().size()];
+        const auto edges = Space::edges(cell);
+        expected = expected.clone();
+        for (size_t row = 0; row < edges.size(); ++row) expected[static_cast<int64_t>(row)].div_(edges[row].to);
+      }
+      EXPECT_TRUE(at::allclose(pc_gradients[i], expected, 1e-3, 1e-6)) << name << " " << i;
+    }
   }
 }
 

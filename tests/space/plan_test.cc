@@ -118,6 +118,27 @@ TEST(DartsSupernet, SitesBatchNormsAndPools) {
   EXPECT_NEAR(millions(count_parameters(plan)), 1.93, 0.01);  // DARTS prints 1.930618 MB for its search network
 }
 
+// PC-DARTS: a quarter of the channels pass through the candidates; networks know nothing of it.
+TEST(PartialSupernet, CandidatesSeeAQuarterOfTheChannels) {
+  const auto space = find_space("darts");
+  const NetworkPlan full = plan_supernet(*space, {}, kCifar, 10);
+  const NetworkPlan partial = plan_supernet(*space, {.partial = 4}, kCifar, 10);
+  const EdgePlan& edge = partial.cells[0].nodes[0].edges[0];
+  EXPECT_EQ(edge.partial, 4);
+  EXPECT_TRUE(edge.bypass.empty());
+  EXPECT_EQ(edge.candidates[4].front().in, 4);
+  for (size_t i = 0; i < full.cells.size(); ++i) {
+    EXPECT_EQ(partial.cells[i].output_shape, full.cells[i].output_shape);
+  }
+  // sep_conv_5x5 on 16 channels: 2 * (25 * 16 + 16 * 16); on 4: 2 * (25 * 4 + 4 * 4).
+  EXPECT_EQ(parameters(full.cells[0].nodes[0].edges[0].candidates[5]), 2 * (25 * 16 + 16 * 16));
+  EXPECT_EQ(parameters(edge.candidates[5]), 2 * (25 * 4 + 4 * 4));
+  EXPECT_LT(count_multiply_adds(partial), count_multiply_adds(full));
+  const Genotype genotype = find_genotype("darts-v2");
+  EXPECT_EQ(count_parameters(plan_network(*space, genotype, {.partial = 4}, kCifar, 10)),
+            count_parameters(plan_network(*space, genotype, {}, kCifar, 10)));
+}
+
 TEST(DartsS2, EveryCellHasItsOwnType) {
   const auto space = find_space("darts-s2");
   RandomStream random(0, "s2");
@@ -269,6 +290,10 @@ TEST(Plan, Errors) {
   EXPECT_THAT(error_of([] { plan_of("darts-v2", {}, kCifar, 0); }), HasSubstr("at least 1 class"));
   EXPECT_THAT(error_of([] { plan_of("darts-v2", {.channels = -3}); }), HasSubstr("network.channels is -3"));
   EXPECT_THAT(error_of([] { plan_of("darts-v2", {.cells = -1}); }), HasSubstr("network.cells is -1"));
+  for (const std::string name : {"darts", "nasbench201", "nasbench1shot1-s1"}) {
+    EXPECT_THAT(error_of([&] { plan_supernet(*find_space(name), {.channels = 6, .partial = 4}, kCifar, 10); }),
+                HasSubstr("network.partial is 4, by which the 6 channels"));
+  }
   Genotype genotype = find_genotype("darts-v2");
   genotype.cells[0].nodes[0].edges[0].op = "none";
   EXPECT_THROW(plan_network(*find_space("darts"), genotype, {}, kCifar, 10), Error);

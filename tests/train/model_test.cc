@@ -48,6 +48,19 @@ TEST(Model, ScoresAfterLoadingAsBefore) {
   EXPECT_EQ(evaluate(*back.network, *valid).to_json(), evaluate(*model.network, *valid).to_json());
 }
 
+TEST(PlanJson, KeepsPartialChannels) {
+  for (const std::string name : {"darts", "nasbench1shot1-s1"}) {
+    const NetworkPlan plan = plan_supernet(*find_space(name), {.channels = 8, .partial = 4}, {3, 8, 8}, 10);
+    const Json json = to_json(plan);
+    const NetworkPlan back = plan_from_json(json);
+    EXPECT_EQ(to_json(back), json);
+    EXPECT_EQ(back.cells.back().nodes[0].partial, plan.cells.back().nodes[0].partial);
+    EXPECT_EQ(back.cells[2].nodes[0].edges[0].partial, plan.cells[2].nodes[0].edges[0].partial);
+    EXPECT_EQ(back.cells[2].nodes[0].edges[0].bypass, plan.cells[2].nodes[0].edges[0].bypass);
+    EXPECT_EQ(count_multiply_adds(back), count_multiply_adds(plan));
+  }
+}
+
 TEST(Model, SameModelGivesSameBytes) {
   const toy::Folder folder;
   save_model(example(), folder.path() / "a");
