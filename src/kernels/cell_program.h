@@ -36,14 +36,14 @@ struct TapAt {
 struct Unit {
   enum class Kind { convolution, max_pool, avg_pool };
   Kind kind = Kind::convolution;
-  Read input;
+  Read input{};
   int output = -1;
-  std::vector<TapAt> depthwise, dense;
+  std::vector<TapAt> depthwise{}, dense{};
   int stride_h = 1, stride_w = 1;
   int depthwise_weight = -1, dense_weight = -1;  // indices of parameters
   // A factorised reduce: the first half of the outputs belongs to dense tap 0, the others to tap 1.
   bool halves = false;
-  Window window;
+  Window window{};
 };
 
 // A batch norm of a value. `weight` and `bias` are parameters, -1 where it is not affine; its running statistics have
@@ -54,7 +54,7 @@ struct Norm {
 };
 
 struct Term {
-  Read read;
+  Read read{};
   int weight = -1;  // row of the weights; -1: one
 };
 
@@ -62,9 +62,9 @@ struct Term {
 // channels, the bypass terms the others, and the two are shuffled: channel j * K + g is channel j of group g.
 struct Mix {
   int output = -1;
-  std::vector<Term> terms;
+  std::vector<Term> terms{};
   int partial = 1;
-  std::vector<Term> bypass;
+  std::vector<Term> bypass{};
 };
 
 // A unit or a mixture.

@@ -25,9 +25,9 @@ struct ForwardCall {
   int threads = 1;
   bool training = true;  // batch norms use the statistics of the batch and update the running ones
   bool keep = true;      // a backward pass may follow
-  std::vector<const float*> inputs;
-  std::vector<const float*> parameters;
-  std::vector<RunningStatistics> running;  // per norm
+  std::vector<const float*> inputs{};
+  std::vector<const float*> parameters{};
+  std::vector<RunningStatistics> running{};  // per norm
   const float* weights = nullptr;          // [rows], or [rows, images]
   int weight_rows = 0;
   bool weights_per_image = false;
@@ -37,8 +37,8 @@ struct ForwardCall {
 // Null pointers: not wanted. What is wanted is overwritten, but the gradients of weights are added to what is there.
 struct BackwardCall {
   const float* output_gradient = nullptr;
-  std::vector<float*> inputs;
-  std::vector<float*> parameters;
+  std::vector<float*> inputs{};
+  std::vector<float*> parameters{};
   float* weights = nullptr;  // shaped like the weights
 };
 

@@ -7,19 +7,15 @@
 
 #include "core/error.h"
 #include "core/random.h"
+#include "nn/fused_cell.h"
 
 namespace nascent {
 
 namespace {
 
-// Per image 1/keep or 0, as in DARTS. Undefined where nothing is dropped.
-at::Tensor drop_mask(const at::Tensor& x, const CellContext& context, int edge) {
-  const int64_t images = x.size(0);
-  const double keep = 1 - context.drop_path;
-  RandomStream random(context.seed, "drop-path", {context.step, context.cell, static_cast<uint64_t>(edge)});
-  std::vector<double> mask(images);
-  for (double& m : mask) m = random.uniform() < keep ? 1 / keep : 0;
-  return at::tensor(mask, at::kDouble).to(x.options()).view({images, 1, 1, 1});
+at::Tensor mask_tensor(const at::Tensor& x, const CellContext& context, int edge) {
+  const std::vector<float> mask = drop_mask(x.size(0), context, edge);
+  return at::tensor(mask, at::kFloat).to(x.options()).view({x.size(0), 1, 1, 1});
 }
 
 std::vector<int64_t> sizes_of(const at::Tensor& x, const Shape& shape) {
@@ -33,23 +29,36 @@ Shape sum_shape(const NodePlan& node, const std::vector<Shape>& states, const Sh
 
 }  // namespace
 
-Cell::Cell(const CellPlan& plan)
-    : type_(plan.type), output_(plan.output), output_edges_(plan.output_edges), shortcut_edge_(plan.shortcut_edge) {
+std::vector<float> drop_mask(int64_t images, const CellContext& context, int edge) {
+  const double keep = 1 - context.drop_path;
+  RandomStream random(context.seed, "drop-path", {context.step, context.cell, static_cast<uint64_t>(edge)});
+  std::vector<float> mask(images);
+  for (float& m : mask) m = random.uniform() < keep ? static_cast<float>(1 / keep) : 0.0f;
+  return mask;
+}
+
+Cell::Cell(const CellPlan& plan) : type_(plan.type), input_shapes_(plan.input_shapes), output_shape_(plan.output_shape) {
+  parts_.output = plan.output;
+  parts_.output_edges = plan.output_edges;
+  parts_.shortcut_edge = plan.shortcut_edge;
   for (const Stages& stages : plan.preprocess) {
-    preprocess_.push_back(
-        register_module(fmt::format("pre{}", preprocess_.size()), std::make_shared<StageSequence>(stages)));
+    parts_.preprocess.push_back(
+        register_module(fmt::format("pre{}", parts_.preprocess.size()), std::make_shared<StageSequence>(stages)));
   }
   const std::vector<Shape> shapes = state_shapes(plan);
   for (const NodePlan& node : plan.nodes) {
-    const int state = static_cast<int>(preprocess_.size() + nodes_.size());
+    const int state = static_cast<int>(parts_.preprocess.size() + parts_.nodes.size());
     add_node(node, state);
-    nodes_.back().shape = shapes[state];
-    nodes_.back().sum_shape = sum_shape(node, shapes, shapes[state]);
+    parts_.nodes.back().shape = shapes[state];
+    parts_.nodes.back().sum_shape = sum_shape(node, shapes, shapes[state]);
   }
-  if (plan.shortcut) shortcut_ = register_module("shortcut", std::make_shared<StageSequence>(*plan.shortcut));
-  for (const int edge : output_edges_) note_rows(-1, 0, edge);
-  note_rows(-1, 0, shortcut_edge_);
+  if (plan.shortcut) parts_.shortcut = register_module("shortcut", std::make_shared<StageSequence>(*plan.shortcut));
+  for (const int edge : parts_.output_edges) note_rows(-1, 0, edge);
+  note_rows(-1, 0, parts_.shortcut_edge);
+  fused_ = std::make_unique<FusedCell>(*this);
 }
+
+Cell::~Cell() = default;
 
 void Cell::add_node(const NodePlan& plan, int state) {
   Node node;
@@ -62,12 +71,13 @@ void Cell::add_node(const NodePlan& plan, int state) {
     auto operation = std::make_shared<MixedOperation>(edge);
     node.edges.push_back({edge.from, container->register_module(name, std::move(operation))});
     note_rows(edge.site, static_cast<int>(edge.candidates.size()), edge.edge);
+    ++edge_count_;
   }
   if (!plan.candidates.empty()) {
     node.operation = container->register_module("op", std::make_shared<MixedOperation>(plan));
     note_rows(plan.site, static_cast<int>(plan.candidates.size()), -1);
   }
-  nodes_.push_back(std::move(node));
+  parts_.nodes.push_back(std::move(node));
 }
 
 void Cell::note_rows(int site, int ops, int edge) {
@@ -93,11 +103,20 @@ void Cell::check(const CellMixture& mixture) const {
 }
 
 at::Tensor Cell::forward(const std::vector<at::Tensor>& inputs, const CellContext& context) const {
-  std::vector<SharedInput> states;
-  for (size_t i = 0; i < preprocess_.size(); ++i) states.emplace_back(preprocess_[i]->forward(inputs[i]));
-  int edge_index = 0;
-  for (const Node& node : nodes_) states.emplace_back(node_state(node, states, context, edge_index));
+  at::Tensor states = fused_->forward(inputs, context);
+  if (!states.defined()) states = plain_states(inputs, context);
   return output(states, context);
+}
+
+at::Tensor Cell::plain_states(const std::vector<at::Tensor>& inputs, const CellContext& context) const {
+  std::vector<SharedInput> states;
+  for (size_t i = 0; i < parts_.preprocess.size(); ++i) states.emplace_back(parts_.preprocess[i]->forward(inputs[i]));
+  int edge_index = 0;
+  for (const Node& node : parts_.nodes) states.emplace_back(node_state(node, states, context, edge_index));
+  std::vector<at::Tensor> parts;
+  for (const int state : parts_.output) parts.push_back(states[state].value());
+  if (parts_.shortcut) parts.push_back(parts_.shortcut->forward(states[0]));
+  return parts.size() == 1 ? parts[0] : at::cat(parts, 1);
 }
 
 at::Tensor Cell::node_state(const Node& node, std::vector<SharedInput>& states, const CellContext& context,
@@ -105,8 +124,8 @@ at::Tensor Cell::node_state(const Node& node, std::vector<SharedInput>& states, 
   const at::Tensor& like = states[0].value();
   WeightedSum sum;
   for (const Edge& edge : node.edges) {
-    const bool drop = context.drop_path > 0 && !type_.empty() && edge.operation->can_drop();
-    const at::Tensor mask = drop ? drop_mask(like, context, edge_index) : at::Tensor();
+    const bool drop = drops(context) && edge.operation->can_drop();
+    const at::Tensor mask = drop ? mask_tensor(like, context, edge_index) : at::Tensor();
     edge.operation->add_to(sum, states[edge.from], context.mixture, mask);
     ++edge_index;
   }
@@ -118,17 +137,19 @@ at::Tensor Cell::node_state(const Node& node, std::vector<SharedInput>& states, 
   return mixed.result(sizes_of(like, node.shape), like);
 }
 
-at::Tensor Cell::output(std::vector<SharedInput>& states, const CellContext& context) const {
-  const bool weighted = context.mixture && context.mixture->edges.defined();
-  std::vector<at::Tensor> parts;
-  for (size_t i = 0; i < output_.size(); ++i) {
-    const at::Tensor& state = states[output_[i]].value();
-    parts.push_back(weighted && !output_edges_.empty() ? state * context.mixture->edges[output_edges_[i]] : state);
+// States are scaled by the weights of their edges into the output; then comes the shortcut (NAS-Bench-1Shot1).
+at::Tensor Cell::output(const at::Tensor& states, const CellContext& context) const {
+  const at::Tensor edges = context.mixture ? context.mixture->edges : at::Tensor();
+  const int64_t channels = output_shape_.channels;
+  at::Tensor result = parts_.shortcut ? states.narrow(1, 0, channels) : states;
+  if (const std::vector<int>& rows = parts_.output_edges; edges.defined() && !rows.empty()) {
+    const at::Tensor index = at::tensor(std::vector<int64_t>(rows.begin(), rows.end()), at::kLong).to(edges.device());
+    const at::Tensor factors = edges.index_select(0, index);
+    result = result * factors.repeat_interleave(channels / static_cast<int64_t>(rows.size())).view({1, -1, 1, 1});
   }
-  at::Tensor result = parts.size() == 1 ? parts[0] : at::cat(parts, 1);
-  if (!shortcut_) return result;
-  at::Tensor shortcut = shortcut_->forward(states[0]);
-  if (weighted && shortcut_edge_ >= 0) shortcut = shortcut * context.mixture->edges[shortcut_edge_];
+  if (!parts_.shortcut) return result;
+  at::Tensor shortcut = states.narrow(1, channels, states.size(1) - channels);
+  if (edges.defined() && parts_.shortcut_edge >= 0) shortcut = shortcut * edges[parts_.shortcut_edge];
   return result + shortcut;
 }
 

@@ -9,8 +9,6 @@ namespace nascent {
 
 namespace {
 
-constexpr double kNormMomentum = 0.1, kNormEpsilon = 1e-5;
-
 std::vector<int64_t> weight_sizes(const Stage& stage) {
   switch (stage.kind) {
     case StageKind::conv:

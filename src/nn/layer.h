@@ -7,6 +7,9 @@
 
 namespace nascent {
 
+// Of every batch norm: how much a batch moves the running statistics, and what is added to the variance.
+constexpr double kNormMomentum = 0.1, kNormEpsilon = 1e-5;
+
 class Layer : public torch::nn::Module {
  public:
   // Weights are left unset; see initialise().
@@ -22,6 +25,9 @@ class Layer : public torch::nn::Module {
   // dimension.
   const at::Tensor& weight() const { return weight_; }
   const at::Tensor& bias() const { return bias_; }
+  // Of a batch norm.
+  const at::Tensor& running_mean() const { return running_mean_; }
+  const at::Tensor& running_var() const { return running_var_; }
 
  private:
   at::Tensor factorized_reduce(const at::Tensor& x) const;

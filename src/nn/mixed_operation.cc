@@ -43,7 +43,6 @@ std::vector<int> MixedOperation::running(const CellMixture* mixture) const {
   return indices;
 }
 
-// A site that the mixture gives nothing to run is not there at all: what would pass it by does not flow either.
 bool MixedOperation::is_idle(const CellMixture* mixture) const {
   return site_ >= 0 && !mixture->active.empty() && mixture->active[site_].empty();
 }

@@ -28,10 +28,19 @@ class MixedOperation : public torch::nn::Module {
   // True where at least one candidate is neither the identity nor zero.
   bool can_drop() const;
 
+  // The candidates that run under the mixture, without those that are zero.
+  std::vector<int> running(const CellMixture* mixture) const;
+  // True where the mixture gives this site nothing to run: it is then not there at all, and what would pass it by does
+  // not flow either.
+  bool is_idle(const CellMixture* mixture) const;
+  const StageSequence& candidate(int index) const { return *candidates_[index]; }
+  const StageSequence* bypass() const { return bypass_.get(); }
+  int site() const { return site_; }
+  int edge() const { return edge_; }
+  int partial() const { return partial_; }
+
  private:
   void add_candidates(const std::vector<std::string>& ops, const std::vector<Stages>& candidates);
-  std::vector<int> running(const CellMixture* mixture) const;
-  bool is_idle(const CellMixture* mixture) const;
   std::vector<at::Tensor> results(const std::vector<int>& running, SharedInput& x, const at::Tensor& mask) const;
   at::Tensor op_weights(const CellMixture* mixture, const std::vector<int>& running) const;
   at::Tensor edge_weight(const CellMixture* mixture) const;

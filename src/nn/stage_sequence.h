@@ -41,6 +41,7 @@ class StageSequence : public torch::nn::Module {
   at::Tensor forward(const at::Tensor& x) const;
   at::Tensor forward(SharedInput& x) const;
 
+  const std::vector<std::shared_ptr<Layer>>& layers() const { return layers_; }
   bool is_identity() const { return layers_.empty(); }
   // True where the result is zero whatever the input.
   bool is_zero() const;

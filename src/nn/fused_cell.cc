@@ -1,0 +1,250 @@
+#include "nn/fused_cell.h"
+
+#include <ATen/ATen.h>
+#include <ATen/Parallel.h>
+#include <torch/csrc/autograd/autograd.h>
+#include <torch/csrc/autograd/custom_function.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "kernels/cell_run.h"
+#include "nn/cell.h"
+#include "nn/engine.h"
+
+namespace nascent {
+
+namespace {
+
+using kernels::CellRun;
+using torch::autograd::AutogradContext;
+using torch::autograd::variable_list;
+
+constexpr auto kChannelsLast = at::MemoryFormat::ChannelsLast;
+
+// Everything about one pass that is not a tensor to differentiate by.
+struct Pass : torch::CustomClassHolder {
+  const Cell* cell = nullptr;
+  std::shared_ptr<const LoweredCell> lowered;
+  CellContext context;
+  std::vector<std::vector<int>> active;       // of the mixture
+  std::vector<std::vector<float>> masks;      // by edge, empty where nothing is dropped
+  bool keep = false, per_image = false;
+  int64_t images = 0;
+  // Filled by the forward pass.
+  variable_list held;  // whose memory the run reads
+  std::vector<float> ops, edges;
+  std::unique_ptr<CellRun> run;
+
+  size_t inputs() const { return cell->inputs(); }
+  size_t first_parameter() const { return inputs() + 2; }
+
+  float op_weight(const WeightRow& row, int64_t n) const;
+  float edge_weight(const WeightRow& row) const { return row.edge < 0 ? 1 : edges[row.edge]; }
+  float mask(const WeightRow& row, int64_t n) const { return row.mask < 0 ? 1 : masks[row.mask][n]; }
+  int64_t op_index(const WeightRow& row, int64_t n) const;
+  std::vector<int64_t> ops_sizes;
+  int64_t ops_per_site = 0, ops_images = 1;
+};
+
+int64_t Pass::op_index(const WeightRow& row, int64_t n) const {
+  return (row.site * ops_per_site + row.candidate) * ops_images + (ops_images > 1 ? n : 0);
+}
+
+float Pass::op_weight(const WeightRow& row, int64_t n) const { return row.site < 0 ? 1 : ops[op_index(row, n)]; }
+
+std::vector<float> numbers_of(const at::Tensor& tensor) {
+  if (!tensor.defined()) return {};
+  const at::Tensor values = tensor.detach().contiguous();
+  return {values.data_ptr<float>(), values.data_ptr<float>() + values.numel()};
+}
+
+std::vector<float> row_weights(const Pass& pass) {
+  const int64_t columns = pass.per_image ? pass.images : 1;
+  std::vector<float> weights;
+  for (const WeightRow& row : pass.lowered->rows) {
+    for (int64_t n = 0; n < columns; ++n)
+      weights.push_back(pass.op_weight(row, n) * pass.edge_weight(row) * pass.mask(row, n));
+  }
+  return weights;
+}
+
+// The chain rule through the products that make up the rows.
+void spread_row_gradients(const Pass& pass, const std::vector<float>& rows, at::Tensor& ops, at::Tensor& edges) {
+  const int64_t columns = pass.per_image ? pass.images : 1;
+  for (size_t r = 0; r < pass.lowered->rows.size(); ++r) {
+    const WeightRow& row = pass.lowered->rows[r];
+    for (int64_t n = 0; n < columns; ++n) {
+      const float gradient = rows[r * columns + n] * pass.mask(row, n);
+      if (ops.defined() && row.site >= 0) ops.data_ptr<float>()[pass.op_index(row, n)] += gradient * pass.edge_weight(row);
+      if (edges.defined() && row.edge >= 0) edges.data_ptr<float>()[row.edge] += gradient * pass.op_weight(row, n);
+    }
+  }
+}
+
+// The tensors are the inputs, the mixture's ops and edges (either may be undefined) and the parameters.
+class FusedCellFunction : public torch::autograd::Function<FusedCellFunction> {
+ public:
+  static at::Tensor forward(AutogradContext* context, c10::intrusive_ptr<Pass> pass, at::TensorList tensors);
+  static variable_list backward(AutogradContext* context, variable_list outer);
+
+ private:
+  static variable_list plain_backward(const Pass& pass, const variable_list& saved, const at::Tensor& outer);
+};
+
+at::Tensor FusedCellFunction::forward(AutogradContext* context, c10::intrusive_ptr<Pass> pass,
+                                      at::TensorList tensors) {
+  const kernels::CellProgram& program = *pass->lowered->program;
+  kernels::ForwardCall call{.images = static_cast<int>(pass->images),
+                            .threads = at::get_num_threads(),
+                            .training = pass->cell->is_training(),
+                            .keep = pass->keep,
+                            .momentum = static_cast<float>(kNormMomentum),
+                            .epsilon = static_cast<float>(kNormEpsilon)};
+  for (size_t i = 0; i < pass->inputs(); ++i) {
+    pass->held.push_back(tensors[i].detach().contiguous(kChannelsLast));
+    call.inputs.push_back(pass->held.back().data_ptr<float>());
+  }
+  for (size_t i = pass->first_parameter(); i < tensors.size(); ++i) {
+    pass->held.push_back(tensors[i].detach().contiguous());
+    call.parameters.push_back(pass->held.back().data_ptr<float>());
+  }
+  for (const Layer* norm : pass->lowered->norms)
+    call.running.push_back({norm->running_mean().data_ptr<float>(), norm->running_var().data_ptr<float>()});
+  const at::Tensor &ops = tensors[pass->inputs()], &edges = tensors[pass->inputs() + 1];
+  pass->ops = numbers_of(ops);
+  pass->edges = numbers_of(edges);
+  const std::vector<float> weights = row_weights(*pass);
+  call.weights = weights.data();
+  call.weight_rows = static_cast<int>(pass->lowered->rows.size());
+  call.weights_per_image = pass->per_image;
+  const kernels::ValueShape& shape = program.values[program.outputs.front()];
+  at::Tensor output = at::empty({pass->images, program.output_channels(), shape.height, shape.width},
+                                tensors[0].options().memory_format(kChannelsLast));
+  pass->run = std::make_unique<CellRun>(pass->lowered->program, std::move(call), output.data_ptr<float>());
+  if (!pass->keep) {
+    pass->run.reset();
+    pass->held.clear();
+    return output;
+  }
+  context->save_for_backward(tensors.vec());
+  context->saved_data["pass"] = c10::IValue::make_capsule(std::move(pass));
+  return output;
+}
+
+// Puts running statistics back as they were: the plain twin would count the batch a second time. They are written past
+// autograd, which would take it for a change of something it needs.
+class RunningStatisticsGuard {
+ public:
+  explicit RunningStatisticsGuard(const LoweredCell& cell) {
+    for (const Layer* norm : cell.norms) {
+      for (const at::Tensor& tensor : {norm->running_mean(), norm->running_var()})
+        saved_.emplace_back(tensor, tensor.clone());
+    }
+  }
+  ~RunningStatisticsGuard() {
+    for (const auto& [tensor, copy] : saved_) std::memcpy(tensor.data_ptr(), copy.data_ptr(), tensor.nbytes());
+  }
+  RunningStatisticsGuard(const RunningStatisticsGuard&) = delete;
+
+ private:
+  std::vector<std::pair<at::Tensor, at::Tensor>> saved_;
+};
+
+// Gradients that can be differentiated again: the plain twin is run on the same tensors and asked for its gradients.
+variable_list FusedCellFunction::plain_backward(const Pass& pass, const variable_list& saved, const at::Tensor& outer) {
+  const RunningStatisticsGuard guard(*pass.lowered);
+  CellMixture mixture{.ops = saved[pass.inputs()], .edges = saved[pass.inputs() + 1], .active = pass.active};
+  if (pass.edges.empty()) mixture.edges = at::Tensor();
+  CellContext context = pass.context;
+  context.mixture = pass.ops.empty() && pass.edges.empty() ? nullptr : &mixture;
+  const variable_list inputs(saved.begin(), saved.begin() + static_cast<int64_t>(pass.inputs()));
+  const at::Tensor output = pass.cell->plain_states(inputs, context);
+  variable_list wanted;
+  for (const at::Tensor& tensor : saved) {
+    if (tensor.requires_grad()) wanted.push_back(tensor);
+  }
+  const variable_list found = torch::autograd::grad({output}, wanted, {outer}, /*retain_graph=*/true,
+                                                    /*create_graph=*/true, /*allow_unused=*/true);
+  variable_list grads(1);  // the pass itself has none
+  size_t next = 0;
+  for (const at::Tensor& tensor : saved) grads.push_back(tensor.requires_grad() ? found[next++] : at::Tensor());
+  return grads;
+}
+
+variable_list FusedCellFunction::backward(AutogradContext* context, variable_list outer) {
+  const auto capsule = context->saved_data["pass"].toCapsule();
+  Pass& pass = static_cast<Pass&>(*capsule);
+  if (at::GradMode::is_enabled()) return plain_backward(pass, context->get_saved_variables(), outer[0]);
+  const at::Tensor gradient = outer[0].contiguous(kChannelsLast);
+  kernels::BackwardCall call{.output_gradient = gradient.data_ptr<float>()};
+  variable_list grads(1);  // the pass itself has none
+  const auto wanted = [&](size_t tensor, const at::Tensor& like) {
+    grads.push_back(context->needs_input_grad(tensor) ? at::empty_like(like) : at::Tensor());
+    return grads.back().defined() ? grads.back().data_ptr<float>() : nullptr;
+  };
+  for (size_t i = 0; i < pass.inputs(); ++i) call.inputs.push_back(wanted(i, pass.held[i]));
+  const bool wants_ops = context->needs_input_grad(pass.inputs()) && !pass.ops.empty();
+  const bool wants_edges = context->needs_input_grad(pass.inputs() + 1) && !pass.edges.empty();
+  std::vector<float> rows(pass.lowered->rows.size() * (pass.per_image ? pass.images : 1), 0.0f);
+  if (wants_ops || wants_edges) call.weights = rows.data();
+  grads.push_back(wants_ops ? at::zeros(pass.ops_sizes) : at::Tensor());
+  grads.push_back(wants_edges ? at::zeros({static_cast<int64_t>(pass.edges.size())}) : at::Tensor());
+  for (size_t i = pass.inputs(); i < pass.held.size(); ++i)
+    call.parameters.push_back(wanted(pass.first_parameter() + i - pass.inputs(), pass.held[i]));
+  pass.run->backward(call);
+  if (call.weights) spread_row_gradients(pass, rows, grads[1 + pass.inputs()], grads[2 + pass.inputs()]);
+  return grads;
+}
+
+bool can_fuse(const std::vector<at::Tensor>& inputs, const CellMixture* mixture) {
+  const auto plain_float = [](const at::Tensor& x) { return !x.defined() || (x.is_cpu() && x.scalar_type() == at::kFloat); };
+  if (engine() != Engine::fused) return false;
+  if (mixture && !(plain_float(mixture->ops) && plain_float(mixture->edges))) return false;
+  return std::all_of(inputs.begin(), inputs.end(), plain_float);
+}
+
+}  // namespace
+
+std::shared_ptr<const LoweredCell> FusedCell::lowered(const CellMixture* mixture, bool masked) {
+  const std::lock_guard lock(mutex_);
+  if (LoweringKey key = lowering_key(mixture, masked); key_ != key) {
+    auto lowered = lower(cell_, mixture, masked);
+    lowered_ = lowered ? std::make_shared<const LoweredCell>(std::move(*lowered)) : nullptr;
+    key_ = std::move(key);
+  }
+  return lowered_;
+}
+
+at::Tensor FusedCell::forward(const std::vector<at::Tensor>& inputs, const CellContext& context) {
+  if (!can_fuse(inputs, context.mixture)) return {};
+  const bool masked = cell_.drops(context);
+  auto pass = c10::make_intrusive<Pass>();
+  pass->lowered = lowered(context.mixture, masked);
+  if (!pass->lowered) return {};
+  pass->cell = &cell_;
+  pass->context = context;
+  pass->images = inputs[0].size(0);
+  variable_list tensors(inputs.begin(), inputs.end());
+  const CellMixture none, &mixture = context.mixture ? *context.mixture : none;
+  pass->active = mixture.active;
+  for (const at::Tensor& weights : {mixture.ops, mixture.edges})
+    tensors.push_back(weights.defined() ? weights : at::empty({0}));
+  if (mixture.ops.defined()) {
+    pass->ops_sizes = mixture.ops.sizes().vec();
+    pass->ops_per_site = mixture.ops.size(1);
+    pass->ops_images = mixture.ops.dim() == 3 ? mixture.ops.size(2) : 1;
+  }
+  pass->per_image = masked || mixture.ops.dim() == 3;
+  if (masked) {
+    for (int edge = 0; edge < cell_.edge_count(); ++edge)
+      pass->masks.push_back(drop_mask(pass->images, context, edge));
+  }
+  tensors.insert(tensors.end(), pass->lowered->parameters.begin(), pass->lowered->parameters.end());
+  pass->keep = at::GradMode::is_enabled() && std::any_of(tensors.begin(), tensors.end(), [](const at::Tensor& tensor) {
+                 return tensor.requires_grad();
+               });
+  return FusedCellFunction::apply(std::move(pass), at::TensorList(tensors));
+}
+
+}  // namespace nascent
