@@ -26,7 +26,6 @@ class EveryRelaxation : public testing::TestWithParam<std::tuple<std::string, st
 TEST_P(EveryRelaxation, GivesAMixtureOfTheSpacesShape) {
   const auto& [name, space_name] = GetParam();
   const auto space = find_space(space_name);
-  if (name == "gates" && space->cells()[0].ops_on_nodes) GTEST_SKIP() << "gates stand on edges";
   const auto relaxation = make(name, space_name);
   const Mixture mixture = relaxation->mixture(place_at(3)), probabilities = relaxation->probabilities(place_at(3));
   for (const auto& cell : space->cells()) {
@@ -44,7 +43,6 @@ TEST_P(EveryRelaxation, GivesAMixtureOfTheSpacesShape) {
 
 TEST_P(EveryRelaxation, DrawsTheSameAtTheSamePlace) {
   const auto& [name, space_name] = GetParam();
-  if (name == "gates" && find_space(space_name)->cells()[0].ops_on_nodes) GTEST_SKIP() << "gates stand on edges";
   const auto relaxation = make(name, space_name);
   const Mixture a = relaxation->mixture(place_at(3)), b = relaxation->mixture(place_at(3));
   for (const auto& [type, cell] : a) {
