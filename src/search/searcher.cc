@@ -211,15 +211,13 @@ Json architecture_event(const Space& space, const Mixture& probabilities, const 
   return {{"ops", space.ops()}, {"cells", std::move(cells)}, {"genotype", to_text(genotype, "json")}};
 }
 
-int skip_connections(const Genotype& genotype) {
+int skip_connections(const CellGenotype& cell) {
   int skips = 0;
-  for (const auto& cell : genotype.cells) {
-    for (const auto& node : cell.nodes) {
-      // Where operations stand on nodes, edges carry no choice of their own.
-      if (!node.op.empty()) continue;
-      skips += static_cast<int>(std::count_if(node.edges.begin(), node.edges.end(),
-                                              [](const GenotypeEdge& edge) { return edge.op == "skip_connect"; }));
-    }
+  for (const auto& node : cell.nodes) {
+    // Where operations stand on nodes, edges carry no choice of their own.
+    if (!node.op.empty()) continue;
+    skips += static_cast<int>(std::count_if(node.edges.begin(), node.edges.end(),
+                                            [](const GenotypeEdge& edge) { return edge.op == "skip_connect"; }));
   }
   return skips;
 }
@@ -242,9 +240,12 @@ void Searcher::end_epoch(int64_t epoch, EventSink& events) {
     values["supernet_top1"] = mixture_accuracy();
     values["discretised_top1"] = shared_accuracy(current);
   }
-  values["skip_connections"] = skip_connections(current);
+  int skips = 0;
+  for (const auto& cell : current.cells) skips += skip_connections(cell);
+  values["skip_connections"] = skips;
   for (const auto& cell : current.cells) {
     if (current.cells.size() > 4) break;  // a curve per cell of a long network says nothing
+    if (current.cells.size() > 1) values["skip_connections_" + cell.type] = skip_connections(cell);
     values["width_" + cell.type] = cell_width(cell);
     values["depth_" + cell.type] = cell_depth(cell);
   }

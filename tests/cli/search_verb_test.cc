@@ -144,10 +144,26 @@ TEST_F(SearchVerbTest, ACollapseIsToldInTerminalResultAndReport) {
 }
 
 TEST_F(SearchVerbTest, ALossThatIsNotFiniteIsToldInTerminalAndReport) {
-  const auto result = nascent(search("wild", {"--weights.lr", "1e30", "--weights.clip", "0"}));
+  const auto result = nascent(search("wild", {"--weights.lr", "1000", "--weights.clip", "0", "--epochs", "20"}));
   EXPECT_EQ(result.exit_code, 2);
   EXPECT_THAT(result.err, AllOf(HasSubstr("nan"), HasSubstr("step")));
   EXPECT_THAT(bytes("wild/report.html"), AllOf(HasSubstr("The run failed"), HasSubstr("nan")));
+}
+
+// Every method, at the smallest scale there is: one epoch of one step.
+TEST_F(SearchVerbTest, EveryRecipeOfASearchRuns) {
+  int searches = 0;
+  for (const auto& entry : json_of({"recipes"})) {
+    const std::string name = entry.at("name");
+    if (json_of({"recipes", name}).at("verb") != "search") continue;
+    ++searches;
+    const Json found =
+        json_of({"search", "--recipe", name, "--scale", "0.001", "--data", "random", "--shape", "3,8,8", "--size", "16",
+                 "--batch", "8", "--samples", "2", "--threads", "1", "--out", path(name)});
+    const Json recipe = json_of({"recipes", name});
+    EXPECT_EQ(found.at("genotype").at("space"), recipe.at("options").at("search").at("space")) << name;
+  }
+  EXPECT_GE(searches, 17);
 }
 
 // Three classes of flat colours, in folders: a search on a user's own images.

@@ -33,8 +33,9 @@ TEST_P(EveryRelaxation, GivesAMixtureOfTheSpacesShape) {
       EXPECT_EQ(table->at(cell.type).ops.size(0), Space::sites(cell));
       EXPECT_EQ(table->at(cell.type).ops.size(1), static_cast<int64_t>(space->ops().size()));
       EXPECT_TRUE(table->at(cell.type).ops.isfinite().all().item<bool>());
-      if (cell.ops_on_nodes)
+      if (cell.ops_on_nodes) {
         EXPECT_EQ(table->at(cell.type).edges.numel(), static_cast<int64_t>(Space::edges(cell).size()));
+      }
     }
   }
   space->validate(strongest_genotype(*space, probabilities));
