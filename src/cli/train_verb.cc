@@ -19,8 +19,12 @@ class TrainVerb : public Verb {
   TrainVerb() { data_.valid_fraction = 0; }
   bool resumable() const override { return true; }
   bool scalable() const override { return true; }
+  void resolve(const Invocation&) override {
+    if (genotype_.empty() || !network_.skeleton.empty()) return;
+    network_.skeleton = find_space(space_of(find_genotype(genotype_)))->skeleton();
+  }
   ScaleLimits scale_limits() const override {
-    return {.fewest_cells = network_.skeleton.empty() || network_.skeleton.starts_with("darts") ? 3 : 1,
+    return {.fewest_cells = network_.skeleton.starts_with("darts") ? 3 : 1,
             .fewest_images = static_cast<int64_t>(std::ceil(data_.batch / (1 - data_.valid_fraction))),
             .all_images = [this] { return load_dataset(data_, Part::train, run_.seed)->size(); }};
   }

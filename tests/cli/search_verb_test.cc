@@ -121,6 +121,39 @@ TEST_F(SearchVerbTest, ScaleShrinksWhatIsNotTyped) {
   EXPECT_THAT(refused.err, HasSubstr("a resumed run keeps its options"));
 }
 
+TEST_F(SearchVerbTest, ScaleShrinksTheTrainingsOfStagesToo) {
+  std::vector<std::string> words = {"search",
+                                    "--recipe",
+                                    "darts-1st",
+                                    "--scale",
+                                    "0.001",
+                                    "--stage3-seeds",
+                                    "1",
+                                    "--out",
+                                    path("small"),
+                                    "--retrain-set",
+                                    "train.lr=0.01,data.batch=8"};
+  for (const auto& word : {"--data", "random", "--size", "16", "--shape", "3,8,8", "--batch", "8", "--threads", "1"})
+    words.emplace_back(word);
+  const Json found = json_of(words);
+  EXPECT_EQ(found.at("stages").at("candidates")[0].at("test_top1").size(), 1u);
+  // retrain-cifar: 600 epochs, 20 cells, 36 channels.
+  EXPECT_THAT(bytes("small/stage3-1-1/options.toml"),
+              AllOf(HasSubstr("\nepochs = 1 "), HasSubstr("\ncells = 3 "), HasSubstr("\nchannels = 4 "),
+                    HasSubstr("\nauxiliary = true "), HasSubstr("\nlr = 0.01 ")));
+}
+
+TEST_F(SearchVerbTest, TrainingsScaleWithTheirRecipe) {
+  std::vector<std::string> words = {
+      "train", "--recipe", "retrain-nasbench201", "--genotype", "nasbench201:4321", "--scale",
+      "0.01",  "--out",    path("small")};
+  for (const auto& word : {"--data", "random", "--size", "32", "--shape", "3,8,8", "--batch", "8", "--threads", "1"})
+    words.emplace_back(word);
+  json_of(words);
+  EXPECT_THAT(bytes("small/options.toml"), AllOf(HasSubstr("\nepochs = 2 "), HasSubstr("\ncells = 1 "),
+                                                 HasSubstr("\nchannels = 4 "), HasSubstr("\nlimit = 8 ")));
+}
+
 TEST_F(SearchVerbTest, RecipesAreShownAsTheyResolve) {
   const auto shown = nascent({"recipes", "gaea-pc-darts"});
   EXPECT_THAT(shown.out, AllOf(HasSubstr("For 'nascent search'"), HasSubstr("epochs = 50  # * passes"),
