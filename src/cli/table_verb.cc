@@ -1,6 +1,8 @@
 // nascent table: benchmark tables: import, look up, and search on them.
+#include <algorithm>
 #include <cmath>
 
+#include "cli/table_search.h"
 #include "cli/verb.h"
 #include "core/log.h"
 #include "core/text.h"
@@ -22,41 +24,49 @@ class TableVerb : public Verb {
     auto section = table.section(
         "table",
         "Actions: import SOURCE --out TABLE (a .csv or .json file, a folder of NATS-Bench records); show TABLE; "
-        "query TABLE ARCHITECTURE (any form, or #NUMBER in the benchmark's own order); best TABLE.");
+        "query TABLE ARCHITECTURE (any form, or #NUMBER in the benchmark's own order); best TABLE; search TABLE, by "
+        "one "
+        "strategy; compare TABLE, several strategies.");
     section.add("out", out_, "import: the table's file");
     section.add("space", space_, "import: search space of the architectures; empty: that of the first one");
     section.add("measure", measure_,
                 "query, best: one column, such as cifar10_valid12 or cifar10_test200_seed777; empty: query prints all, "
                 "best takes the test accuracy after the longest schedule");
     section.add("count", count_, "best: how many").range(1, 1e9);
+    search_.declare(table);
   }
 
   Json run(const Invocation& invocation) override {
     const auto& words = invocation.arguments;
-    static const std::vector<std::string> actions = {"import", "show", "query", "best"};
+    static const std::vector<std::string> actions = {"import", "show", "query", "best", "search", "compare"};
     if (words.empty()) fail("nascent table: an action was expected: {}.", join(actions, ", "));
     const std::string& action = words[0];
-    if (action == "import") return import(invocation, argument(invocation, 1, 1, "a CSV or JSON file or a folder"));
-    if (action == "show") return show(invocation, BenchmarkTable(argument(invocation, 1, 1, "a table")));
-    if (action == "best") return best(invocation, BenchmarkTable(argument(invocation, 1, 1, "a table")));
-    if (action == "query") {
-      const std::string architecture = argument(invocation, 2, 2, "a table and an architecture");
-      return query(invocation, BenchmarkTable(words[1]), architecture);
+    if (std::find(actions.begin(), actions.end(), action) == actions.end()) {
+      fail("nascent table: there is no action '{}'.{} Known: {}.", action, suggestion(action, actions),
+           join(actions, ", "));
     }
-    fail("nascent table: there is no action '{}'.{} Known: {}.", action, suggestion(action, actions),
-         join(actions, ", "));
+    if (action == "import") return import(invocation, words_of(invocation, {"a CSV or JSON file, or a folder"})[1]);
+    if (action == "query") {
+      words_of(invocation, {"a table", "an architecture"});
+      return query(invocation, BenchmarkTable(words[1]), words[2]);
+    }
+    const BenchmarkTable table(words_of(invocation, {"a table"})[1]);
+    if (action == "show") return show(invocation, table);
+    if (action == "best") return best(invocation, table);
+    if (action == "search") return search_on_table(invocation, table, search_);
+    return compare_on_table(invocation, table, search_);
   }
 
  private:
-  // Argument `index` of an action that takes `count`.
-  static const std::string& argument(const Invocation& invocation, size_t index, size_t count,
-                                     const std::string& what) {
+  // All words, where as many follow the action as are expected.
+  static const std::vector<std::string>& words_of(const Invocation& invocation,
+                                                  const std::vector<std::string>& expected) {
     const auto& words = invocation.arguments;
-    if (words.size() != count + 1) {
-      fail("nascent table {}: {} was expected, found {} argument{}{}{}.", words[0], what, words.size() - 1,
-           words.size() == 2 ? "" : "s", words.size() == 1 ? "" : ": ", join({words.begin() + 1, words.end()}, " "));
+    if (words.size() != expected.size() + 1) {
+      fail("nascent table {}: expected {}; found {}.", words[0], join(expected, " and "),
+           words.size() == 1 ? "nothing" : join({words.begin() + 1, words.end()}, " "));
     }
-    return words[index];
+    return words;
   }
 
   Json import(const Invocation& invocation, const std::string& source) const {
@@ -160,6 +170,7 @@ class TableVerb : public Verb {
 
   std::string out_, space_, measure_;
   int64_t count_ = 10;
+  TableSearchOptions search_;
 };
 
 NASCENT_REGISTER(Verb, "table", "imports benchmark tables, looks architectures up, and searches on them",
