@@ -20,7 +20,7 @@ void StrategyOptions::declare(OptionTable& table) {
   section.add("metrics", metrics, "hnas: file with training-free metrics of the architectures to choose from");
   section.add("metric", metric, "hnas: the metric M of its objective");
   section.add("acquisition", acquisition, "hnas: what its Gaussian process is asked for").one_of({"ei", "ucb"});
-  section.add("kappa", kappa, "hnas: deviations above the mean that ucb looks at").range(0, 100);
+  section.add("ucb-width", ucb_width, "hnas: deviations above the mean that ucb looks at").range(0, 100);
   section.add("initial", initial, "hnas: points drawn at random before the process is trusted").range(1, 10000);
 }
 

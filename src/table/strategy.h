@@ -24,7 +24,7 @@ struct StrategyOptions {
   double random_fraction = 0, good_fraction = 0.15, min_bandwidth = 0.3, bandwidth_factor = 3, eta = 3;
   bool first_better = false;
   std::string metrics, metric = "trace", acquisition = "ei";
-  double kappa = 2;
+  double ucb_width = 2;
   int initial = 5;
 
   void declare(OptionTable& table);  // section "strategy"
