@@ -1,12 +1,13 @@
 # make demo: installs, builds, and runs a real search. make test: builds and runs all tests.
 PRESET ?= release
 BUILD := build/$(PRESET)
-.PHONY: help setup configure build demo test docs format clean
+.PHONY: help setup configure build demo test docs experiments format clean
 
 help:
 	@echo "make demo     install, build, search and train on Fashion-MNIST (minutes)"
 	@echo "make test     install, build and run every test"
 	@echo "make build    only build; the program is $(BUILD)/bin/nascent"
+	@echo "make experiments  run every experiment; results go to docs/results/ (an hour)"
 	@echo "make docs     write docs/options.md anew from the program"
 	@echo "make format   run clang-format over the sources"
 	@echo "make clean    remove build/"
@@ -31,6 +32,11 @@ test: configure
 
 docs: build
 	@$(BUILD)/bin/nascent options --markdown > docs/options.md
+
+# What is done is not run again: a stopped experiment goes on.
+experiments: build
+	@export NASCENT_DATA=$${NASCENT_DATA:-$$(test -x ../shared/data/unpack && ../shared/data/unpack)}; \
+	for experiment in experiments/*; do $$experiment || exit 1; done
 
 format: setup
 	@find src tests -name '*.h' -o -name '*.cc' | xargs clang-format -i

@@ -49,6 +49,16 @@ Json trial_json(const BenchmarkTable& table, const Trial& trial) {
 
 }  // namespace
 
+void print_standings(const Invocation& invocation, const Json& standings) {
+  for (const auto& [data, standing] : standings.items()) {
+    if (!standing.contains("test")) continue;
+    invocation.print(fmt::format("{:<12} test {:.2f} % after {} epochs, rank {} of {}, regret {:.2f}", data,
+                                 standing["test"].get<double>(), standing["epochs"].get<int>(),
+                                 standing["rank"].get<size_t>(), standing["of"].get<size_t>(),
+                                 standing["regret"].get<double>()));
+  }
+}
+
 Json search_on_table(const Invocation& invocation, const BenchmarkTable& table, const TableSearchOptions& options) {
   mention_fidelities(table, options, options.strategy);
   const Trace trace =
@@ -69,13 +79,7 @@ Json search_on_table(const Invocation& invocation, const BenchmarkTable& table, 
   const Json standings = final_standings(table, row);
   invocation.print(
       fmt::format("\n{} validations in {:.0f} s. What was found:", trace.trials.size(), trace.trials.back().seconds));
-  for (const auto& [data, standing] : standings.items()) {
-    if (!standing.contains("test")) continue;
-    invocation.print(fmt::format("{:<12} test {:.2f} % after {} epochs, rank {} of {}, regret {:.2f}", data,
-                                 standing["test"].get<double>(), standing["epochs"].get<int>(),
-                                 standing["rank"].get<size_t>(), standing["of"].get<size_t>(),
-                                 standing["regret"].get<double>()));
-  }
+  print_standings(invocation, standings);
   return {{"strategy", options.strategy},           {"trials", trace.trials.size()},
           {"seconds", trace.trials.back().seconds}, {"improvements", improvements},
           {"architecture", table.describe(row)},    {"standings", standings}};

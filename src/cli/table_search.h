@@ -21,6 +21,9 @@ struct TableSearchOptions {
   void declare(OptionTable& table);
 };
 
+// Lines for people of what final_standings() found.
+void print_standings(const Invocation& invocation, const Json& standings);
+
 Json search_on_table(const Invocation& invocation, const BenchmarkTable& table, const TableSearchOptions& options);
 Json compare_on_table(const Invocation& invocation, const BenchmarkTable& table, const TableSearchOptions& options);
 

@@ -32,8 +32,8 @@ class HnasStrategy : public Strategy {
   static const std::string& file_of(const StrategySetting& setting) {
     if (setting.options.metrics.empty()) {
       fail(
-          "hnas chooses from architectures whose training-free metrics are known: --metrics FILE names a file "
-          "of 'nascent score', or a CSV file with the columns arch, {} and kappa.",
+          "hnas chooses from architectures whose training-free metrics are known: --metrics FILE names a CSV file with "
+          "the columns arch, {} and kappa, as 'nascent score --csv FILE' writes it.",
           setting.options.metric);
     }
     return setting.options.metrics;

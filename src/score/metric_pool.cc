@@ -8,7 +8,6 @@
 
 #include "core/error.h"
 #include "core/files.h"
-#include "core/log.h"
 #include "core/text.h"
 #include "table/csv.h"
 
@@ -18,29 +17,6 @@ namespace {
 
 using Row = std::map<std::string, std::string>;        // metric: number
 using Rows = std::map<std::string, Row, std::less<>>;  // by architecture
-
-// Lines of checksum, architecture and metric=value, separated by tabs; the first line tells what the file is.
-Rows read_scores(const std::string& bytes, const std::filesystem::path& file) {
-  Rows rows;
-  int damaged = 0;
-  const std::vector<std::string> lines = split(bytes, '\n');
-  for (size_t i = 1; i < lines.size(); ++i) {
-    if (lines[i].empty()) continue;
-    const size_t tab = lines[i].find('\t');
-    const std::string body = tab == std::string::npos ? "" : lines[i].substr(tab + 1);
-    if (body.empty() || lines[i].substr(0, tab) != fmt::format("{:08x}", crc32(body))) {
-      ++damaged;
-      continue;
-    }
-    const std::vector<std::string> fields = split(body, '\t');
-    for (size_t f = 1; f < fields.size(); ++f) {
-      const size_t equals = fields[f].find('=');
-      if (equals != std::string::npos) rows[fields[0]][fields[f].substr(0, equals)] = fields[f].substr(equals + 1);
-    }
-  }
-  if (damaged > 0) log::warning("{}: {} damaged lines skipped.", file.string(), damaged);
-  return rows;
-}
 
 Rows read_csv(const std::string& bytes, const std::filesystem::path& file) {
   const std::vector<CsvRow> table = parse_csv(bytes, file.string());
@@ -74,9 +50,7 @@ double number(const std::string& text) {
 }  // namespace
 
 MetricPool read_metric_pool(const std::filesystem::path& file, const std::string& metric, const Space& space) {
-  const std::string bytes = read_file(file);
-  const bool scores = bytes.substr(0, bytes.find('\n')).find("nascent-scores") != std::string::npos;
-  const Rows rows = scores ? read_scores(bytes, file) : read_csv(bytes, file);
+  const Rows rows = read_csv(read_file(file), file);
   MetricPool pool;
   for (const auto& [architecture, row] : rows) {
     const auto value = row.find(metric), kappa = row.find("kappa");

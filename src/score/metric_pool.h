@@ -1,4 +1,4 @@
-// A pool of architectures with training-free metrics, read from a file of scores or from a CSV file.
+// A pool of architectures with training-free metrics, read from a CSV file as 'nascent score --csv' writes it.
 #pragma once
 
 #include <filesystem>
@@ -15,8 +15,8 @@ struct MetricPool {
   std::vector<PoolEntry> entries;
 };
 
-// A .scores file of 'nascent score' (docs/formats.md), or a CSV file with the columns "arch", `metric` and "kappa".
-// Architectures that lack one of the two are left out. An Error where nothing is left, or the metric is not there.
+// The columns "arch", `metric` and "kappa" are read. Values that are no numbers become NaN. An Error where the metric
+// is not there.
 MetricPool read_metric_pool(const std::filesystem::path& file, const std::string& metric, const Space& space);
 
 }  // namespace nascent

@@ -8,6 +8,7 @@
 
 #include "core/error.h"
 #include "core/text.h"
+#include "space/nasbench101.h"
 #include "table/table_file.h"
 
 namespace nascent {
@@ -33,24 +34,29 @@ double TableSeries::at(size_t row) const {
   return found;
 }
 
+std::span<const float> TableSeries::all() const {
+  if (seeds_.size() == 1) return seeds_[0];
+  std::call_once(means_->once, [&] {
+    means_->values.resize(rows());
+    for (size_t row = 0; row < rows(); ++row) means_->values[row] = static_cast<float>(value(row));
+  });
+  return means_->values;
+}
+
 size_t TableSeries::best() const {
+  const auto values = all();
   size_t best = rows();
-  double top = 0;
   for (size_t row = 0; row < rows(); ++row) {
-    const double v = value(row);
-    if (std::isnan(v) || (best < rows() && !better(v, top))) continue;
-    best = row;
-    top = v;
+    if (!std::isnan(values[row]) && (best == rows() || better(values[row], values[best]))) best = row;
   }
   if (best == rows()) fail("The table has no value of {}.", measure_.name());
   return best;
 }
 
 std::vector<size_t> TableSeries::best(size_t count) const {
-  std::vector<double> values(rows());
+  const auto values = all();
   std::vector<size_t> order;
   for (size_t row = 0; row < rows(); ++row) {
-    values[row] = value(row);
     if (!std::isnan(values[row])) order.push_back(row);
   }
   count = std::min(count, order.size());
@@ -61,18 +67,20 @@ std::vector<size_t> TableSeries::best(size_t count) const {
 }
 
 size_t TableSeries::rank(size_t row) const {
-  const double own = at(row);
+  at(row);  // an Error where there is none
+  const auto values = all();
+  const float own = values[row], sign = measure_.is_accuracy() ? 1.0F : -1.0F;
   size_t ahead = 0;
-  for (size_t other = 0; other < rows(); ++other) ahead += better(value(other), own);  // NaN is never better
+  for (const float value : values) ahead += sign * value > sign * own;  // NaN never is
   return ahead + 1;
 }
 
 double TableSeries::regret(size_t row) const { return std::abs(at(best()) - at(row)); }
 
 size_t TableSeries::count() const {
-  size_t count = 0;
-  for (size_t row = 0; row < rows(); ++row) count += !std::isnan(value(row));
-  return count;
+  const auto values = all();
+  return static_cast<size_t>(
+      std::count_if(values.begin(), values.end(), [](float value) { return !std::isnan(value); }));
 }
 
 template <class T>
@@ -97,12 +105,16 @@ BenchmarkTable::BenchmarkTable(const std::filesystem::path& path) : path_(path),
   }
 }
 
+void BenchmarkTable::require_space(const std::string& name) const {
+  const bool part = space_->name() == "nasbench101" && name.starts_with("nasbench1shot1");
+  if (name == space_->name() || part) return;
+  fail("The architecture is of the space '{}', but {} is a table of '{}'.", name, path_.string(), space_->name());
+}
+
 std::optional<size_t> BenchmarkTable::find(const Genotype& genotype) const {
-  if (genotype.space != space_->name()) {
-    fail("The architecture is of the space '{}', but {} is a table of '{}'.", genotype.space, path_.string(),
-         space_->name());
-  }
-  const auto key = static_cast<uint64_t>(space_->index_of(genotype));
+  require_space(genotype.space);
+  const bool own = genotype.space == space_->name();
+  const auto key = static_cast<uint64_t>(space_->index_of(own ? genotype : to_nasbench101(genotype)));
   if (keys_.empty()) return key;
   const auto place = std::lower_bound(keys_.begin(), keys_.end(), key);
   if (place == keys_.end() || *place != key) return std::nullopt;

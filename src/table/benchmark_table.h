@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <span>
 #include <string>
@@ -46,8 +47,16 @@ class TableSeries {
   size_t count() const;
 
  private:
+  struct Means {
+    std::once_flag once;
+    std::vector<float> values;
+  };
+  // The values of all rows; means over seeds are formed once, when first asked for.
+  std::span<const float> all() const;
+
   Measure measure_;
   std::vector<std::span<const float>> seeds_;
+  std::shared_ptr<Means> means_ = std::make_shared<Means>();
 };
 
 class BenchmarkTable {
@@ -63,6 +72,7 @@ class BenchmarkTable {
   // Every architecture of the space has a row.
   bool complete() const { return keys_.empty(); }
 
+  // A table of NAS-Bench-101 also knows the architectures of NAS-Bench-1Shot1.
   std::optional<size_t> find(const Genotype& genotype) const;
   // As find(), but an Error names the architecture that is missing.
   size_t row(const Genotype& genotype) const;
@@ -70,6 +80,8 @@ class BenchmarkTable {
   // The architecture's number in the benchmark's own order; -1 where it has none.
   int64_t number(size_t row) const { return numbers_.empty() ? -1 : numbers_[row]; }
   size_t row_of_number(int64_t number) const;
+  // An Error where the architectures of the space `name` cannot be in the table.
+  void require_space(const std::string& name) const;
   // Short text for messages: the benchmark's number and the architecture's own text form.
   std::string describe(size_t row) const;
 

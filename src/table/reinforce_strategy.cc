@@ -52,14 +52,16 @@ class ReinforceStrategy : public Strategy {
   }
 
   void tell(const Proposal&, double accuracy) override {
-    // The average starts at zero, and holds this reward already when it is subtracted.
+    // The average holds this reward already when it is subtracted, and is freed of its start at zero.
     const double decay = setting_.options.baseline_decay;
-    baseline_ = decay * baseline_ + (1 - decay) * accuracy;
+    sum_ = decay * sum_ + (1 - decay) * accuracy;
+    weight_ = decay * weight_ + (1 - decay);
+    const double advantage = accuracy - sum_ / weight_;
     for (size_t c = 0; c < logits_.size(); ++c) {
       std::vector<double> gradient = softmax(logits_[c]);
       for (double& g : gradient) g = -g;
       gradient[last_[c]] += 1;
-      for (double& g : gradient) g *= accuracy - baseline_;
+      for (double& g : gradient) g *= advantage;
       ascents_[c].step(logits_[c], gradient);
     }
   }
@@ -87,7 +89,7 @@ class ReinforceStrategy : public Strategy {
   std::vector<std::vector<double>> logits_;
   std::vector<AdamAscent> ascents_;
   Choices last_;
-  double baseline_ = 0;
+  double sum_ = 0, weight_ = 0;  // of the rewards
 };
 
 NASCENT_REGISTER(Strategy, "reinforce", "policy gradient: a softmax for each choice, a moving baseline",

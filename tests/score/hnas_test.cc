@@ -129,7 +129,7 @@ class MetricPoolTest : public testing::Test {
   std::string path_;
 };
 
-TEST_F(MetricPoolTest, ReadsCsvAndScores) {
+TEST_F(MetricPoolTest, ReadsCsv) {
   const auto space = find_space("nasbench201");
   const auto csv =
       read_metric_pool(file("arch,trace,kappa\n" + kNone + ",1.5,20\n" + kSkip + ",2.5,\n"), "trace", *space);
@@ -138,15 +138,6 @@ TEST_F(MetricPoolTest, ReadsCsvAndScores) {
   EXPECT_EQ(csv.entries[0].metric, 1.5);
   EXPECT_EQ(csv.entries[0].kappa, 20);
   EXPECT_TRUE(std::isnan(csv.entries[1].kappa));
-  const auto line = [](const std::string& body) { return fmt::format("{:08x}\t{}\n", crc32(body), body); };
-  // Metrics of one architecture may stand on several lines; a damaged line is skipped.
-  const auto scores = read_metric_pool(file(line("nascent-scores 1 {}") + line(kSkip + "\ttrace=3.25\tsnip=1") +
-                                            line(kSkip + "\tkappa=7") + "00000000\t" + kNone + "\ttrace=1\tkappa=1\n"),
-                                       "trace", *space);
-  ASSERT_EQ(scores.entries.size(), 1u);
-  EXPECT_EQ(scores.architectures[0], parse_genotype(kSkip));
-  EXPECT_EQ(scores.entries[0].metric, 3.25);
-  EXPECT_EQ(scores.entries[0].kappa, 7);
 }
 
 TEST_F(MetricPoolTest, WhatIsMissingIsNamed) {
