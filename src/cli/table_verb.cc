@@ -18,15 +18,15 @@ std::string optional_text(const std::optional<double>& value, const std::string&
 
 class TableVerb : public Verb {
  public:
-  std::string arguments() const override { return "ACTION ..."; }
+  std::string arguments() const override {
+    return "import SOURCE | show TABLE | query TABLE ARCHITECTURE | best TABLE | search TABLE | compare TABLE";
+  }
 
   void declare(OptionTable& table) override {
-    auto section = table.section(
-        "table",
-        "Actions: import SOURCE --out TABLE (a .csv or .json file, a folder of NATS-Bench records); show TABLE; "
-        "query TABLE ARCHITECTURE (any form, or #NUMBER in the benchmark's own order); best TABLE; search TABLE, by "
-        "one "
-        "strategy; compare TABLE, several strategies.");
+    auto section = table.section("table",
+                                 "import, query, best: a SOURCE is a .csv or .json file or a folder of NATS-Bench "
+                                 "records; an ARCHITECTURE is named in "
+                                 "any form, or by #NUMBER in the benchmark's own order.");
     section.add("out", out_, "import: the table's file");
     section.add("space", space_, "import: search space of the architectures; empty: that of the first one");
     section.add("measure", measure_,
