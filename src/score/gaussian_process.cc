@@ -60,16 +60,24 @@ Vector solve_upper(const Vector& factor, Vector b) {
   return b;
 }
 
-// (L L^T)^-1, column by column.
+// The lower triangle of (L L^T)^-1 = W^T W with W = L^-1; inner loops run along rows.
 Vector inverse(const Vector& factor, size_t n) {
-  Vector all(n * n);
-  for (size_t column = 0; column < n; ++column) {
-    Vector unit(n);
-    unit[column] = 1;
-    const Vector solved = solve_upper(factor, solve_lower(factor, std::move(unit)));
-    for (size_t row = 0; row < n; ++row) all[row * n + column] = solved[row];
+  Vector w(n * n), product(n * n);
+  for (size_t row = 0; row < n; ++row) {
+    for (size_t k = 0; k < row; ++k) {
+      for (size_t column = 0; column <= k; ++column) w[row * n + column] -= factor[row * n + k] * w[k * n + column];
+    }
+    w[row * n + row] = 1;
+    for (size_t column = 0; column <= row; ++column) w[row * n + column] /= factor[row * n + row];
   }
-  return all;
+  for (size_t k = 0; k < n; ++k) {
+    for (size_t row = 0; row <= k; ++row) {
+      for (size_t column = 0; column <= row; ++column) {
+        product[row * n + column] += w[k * n + row] * w[k * n + column];
+      }
+    }
+  }
+  return product;
 }
 
 double normal_density(double z) { return std::exp(-0.5 * z * z) / std::sqrt(2 * std::numbers::pi); }
@@ -180,6 +188,7 @@ GpParameters random_start(size_t dimensions, RandomStream& random) {
 // scales of the parameters do not matter.
 GaussianProcess ascend(const std::vector<Vector>& points, const Vector& values, const GpParameters& start) {
   constexpr int kSteps = 40;
+  constexpr double kSmallStep = 2e-3;
   Vector logs = to_logs(start), steps(logs.size(), 0.2), before(logs.size());
   GaussianProcess best(points, values, from_logs(logs));
   GaussianProcess here = best;
@@ -194,15 +203,15 @@ GaussianProcess ascend(const std::vector<Vector>& points, const Vector& values, 
     logs = to_logs(from_logs(logs));  // stays within the bounds
     here = GaussianProcess(points, values, from_logs(logs));
     if (here.log_likelihood() > best.log_likelihood()) best = here;
+    if (*std::max_element(steps.begin(), steps.end()) < kSmallStep) break;
   }
   return best;
 }
 
 }  // namespace
 
-GaussianProcess GaussianProcess::fitted(std::vector<Vector> points, Vector values, RandomStream& random,
-                                        const GpParameters& start) {
-  constexpr int kRandomStarts = 2;
+GaussianProcess GaussianProcess::fitted(const std::vector<Vector>& points, Vector values, RandomStream& random,
+                                        const GpParameters& start, int random_starts) {
   assert(!points.empty() && points.size() == values.size());
   double mean = 0, squares = 0;
   for (const double value : values) mean += value / static_cast<double>(values.size());
@@ -211,12 +220,11 @@ GaussianProcess GaussianProcess::fitted(std::vector<Vector> points, Vector value
   const double scale = deviation > 0 ? deviation : 1;
   for (double& value : values) value = (value - mean) / scale;
   const size_t dimensions = points[0].size();
-  std::vector<GpParameters> starts = {{.signal = 1, .lengths = Vector(dimensions, 0.3), .noise = 0.01}};
-  if (start.lengths.size() == dimensions) starts.push_back(start);
-  for (int i = 0; i < kRandomStarts; ++i) starts.push_back(random_start(dimensions, random));
-  GaussianProcess best = ascend(points, values, starts[0]);
-  for (size_t i = 1; i < starts.size(); ++i) {
-    GaussianProcess other = ascend(points, values, starts[i]);
+  const bool given = start.lengths.size() == dimensions;
+  GaussianProcess best = ascend(
+      points, values, given ? start : GpParameters{.signal = 1, .lengths = Vector(dimensions, 0.3), .noise = 0.01});
+  for (int i = 0; i < random_starts; ++i) {
+    GaussianProcess other = ascend(points, values, random_start(dimensions, random));
     if (other.log_likelihood() > best.log_likelihood()) best = std::move(other);
   }
   best.shift_ = mean;

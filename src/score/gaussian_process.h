@@ -30,10 +30,11 @@ class GaussianProcess {
   // Prior mean 0. All points have as many dimensions as there are lengths.
   GaussianProcess(std::vector<Vector> points, Vector values, GpParameters parameters);
 
-  // Parameters that maximise the marginal likelihood of the standardised values, found from several starts by gradient
-  // ascent within bounds; `start` is one of them where it has lengths. Points should lie in the unit cube.
-  static GaussianProcess fitted(std::vector<Vector> points, Vector values, RandomStream& random,
-                                const GpParameters& start = {});
+  // Parameters that maximise the marginal likelihood of the standardised values, found by gradient ascent within bounds
+  // from `start` or, where it has no lengths, from ordinary ones, and from `random_starts` others. Points should lie in
+  // the unit cube.
+  static GaussianProcess fitted(const std::vector<Vector>& points, Vector values, RandomStream& random,
+                                const GpParameters& start = {}, int random_starts = 3);
 
   Prediction predict(const Vector& point) const;
   // Of the values as the constructor was given them; of standardised ones where fitted.

@@ -71,7 +71,10 @@ std::optional<size_t> Hnas::unknown_candidate(const Vector& point) const {
 
 // Random points, some of them around the best one so far, those first that promise most.
 std::vector<Vector> Hnas::points_by_acquisition() {
-  const GaussianProcess process = GaussianProcess::fitted(points_, accuracies_, random_, parameters_);
+  // Later the likelihood changes little from step to step, and fitting anew costs most of the time.
+  const bool thorough = points_.size() < 20 || points_.size() % 10 == 0;
+  const GaussianProcess process =
+      GaussianProcess::fitted(points_, accuracies_, random_, thorough ? GpParameters() : parameters_, thorough ? 3 : 0);
   parameters_ = process.parameters();
   const auto top = std::max_element(accuracies_.begin(), accuracies_.end());
   const Vector& best = points_[top - accuracies_.begin()];
