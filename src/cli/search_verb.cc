@@ -1,15 +1,18 @@
 // nascent search: finds a cell by a weight-sharing search.
 #include <cmath>
+#include <optional>
 
 #include "cli/run_session.h"
 #include "cli/staged_search.h"
 #include "cli/summary.h"
+#include "cli/table_search.h"
 #include "cli/verb.h"
 #include "core/files.h"
 #include "core/log.h"
 #include "data/dataset.h"
 #include "data/image_data.h"
 #include "search/searcher.h"
+#include "table/standing.h"
 
 namespace nascent {
 namespace {
@@ -20,8 +23,10 @@ class SearchVerb : public Verb {
   bool scalable() const override { return true; }
 
   void declare(OptionTable& table) override {
-    table.section("search", "Weight-sharing search: which space, and which point of the product of choices.")
-        .add("space", space_, "search space, by name or from a .toml file ('nascent space' lists them)");
+    auto section =
+        table.section("search", "Weight-sharing search: which space, and which point of the product of choices.");
+    section.add("space", space_, "search space, by name or from a .toml file ('nascent space' lists them)");
+    section.add("table", table_, "benchmark table to report the found cell's rank and regret from");
     search_.declare(table);
     stages_.declare(table);
     network_.declare(table);
@@ -58,6 +63,8 @@ class SearchVerb : public Verb {
  private:
   Json run_search(const Invocation& invocation) {
     const auto space = find_space(space_);
+    std::optional<BenchmarkTable> table;
+    if (!table_.empty()) table.emplace(table_).require_space(space->name());
     const ImageData data(data_, run_.seed);
     const NetworkPlan plan = plan_supernet(*space, network_, data.shape(), data.classes());
     const auto supernet = std::make_shared<Network>(plan, run_.seed);
@@ -72,7 +79,7 @@ class SearchVerb : public Verb {
     log::info("Supernet: {} parameters, {} multiply-adds per image; {}", engineering(count_parameters(plan)),
               engineering(count_multiply_adds(plan)), data.describe());
     session.run(searcher);
-    return conclude(invocation, session, searcher, *space, data);
+    return conclude(invocation, session, searcher, *space, data, table);
   }
 
   Json run_stages(const Invocation& invocation) {
@@ -121,7 +128,7 @@ class SearchVerb : public Verb {
   }
 
   Json conclude(const Invocation& invocation, RunSession& session, Searcher& searcher, const Space& space,
-                const ImageData& data) {
+                const ImageData& data, const std::optional<BenchmarkTable>& table) {
     const Genotype genotype = searcher.genotype();
     // The found cell in a network of the same depth and width as the supernet: a size to compare with.
     const NetworkPlan derived = plan_network(space, genotype, supernet_size(space), data.shape(), data.classes());
@@ -130,18 +137,29 @@ class SearchVerb : public Verb {
                    {"multiply_adds", count_multiply_adds(derived)}};
     const std::string collapse = searcher.collapse();
     if (!collapse.empty()) result["collapse"] = collapse;
+    if (table) add_standings(result, *table, genotype);
     session.directory().write_genotype(genotype);
     session.conclude(result);
     invocation.print(describe(genotype));
     for (const auto& form : text_forms(genotype)) {
       if (form != "json") invocation.print(to_text(genotype, form) + "\n");
     }
+    if (result.contains("table")) print_standings(invocation, result["table"]);
     if (!collapse.empty()) invocation.print(fmt::format("Collapsed: {}.", collapse));
     tell_where(invocation, session);
     result["genotype"] = Json::parse(to_text(genotype, "json"));
     result["directory"] = session.directory().path().string();
     result["report"] = session.directory().report_path().string();
     return result;
+  }
+
+  // A search must not fail in the end because a table has gaps.
+  static void add_standings(Json& result, const BenchmarkTable& table, const Genotype& genotype) {
+    if (const auto row = table.find(genotype)) {
+      result["table"] = final_standings(table, *row);
+    } else {
+      log::warning("{} has no row for the cell that was found.", table.path().string());
+    }
   }
 
   NetworkOptions supernet_size(const Space& space) const {
@@ -151,7 +169,7 @@ class SearchVerb : public Verb {
     return options;
   }
 
-  std::string space_ = "darts";
+  std::string space_ = "darts", table_;
   SearchOptions search_;
   StageOptions stages_;
   NetworkOptions network_;

@@ -3,9 +3,9 @@
 #include <algorithm>
 
 #include "core/files.h"
+#include "core/pickle.h"
 #include "core/text.h"
 #include "data/memory_dataset.h"
-#include "data/pickle.h"
 #include "data/places.h"
 
 namespace nascent {

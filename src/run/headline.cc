@@ -47,6 +47,19 @@ std::string accuracy_tile(const Json& result, const std::vector<Event>& epochs) 
   return tile("Validation accuracy", fmt::format("{:.2f} %", seen.back()), fmt::format("best so far {:.2f} %", *best));
 }
 
+// Where a benchmark's table has what was found: on the run's own data set, or the first.
+std::string table_tiles(const RunDirectory& run, const Json& result) {
+  if (!result.is_object() || !result.contains("table") || result["table"].empty()) return "";
+  const Json& table = result["table"];
+  const std::string own = run.options().value("data", Json::object()).value("name", "");
+  const std::string data = table.contains(own) ? own : table.begin().key();
+  const auto rank = find_number(table[data], "rank"), of = find_number(table[data], "of");
+  const auto regret = find_number(table[data], "regret"), test = find_number(table[data], "test");
+  if (!rank || !of || !regret) return "";
+  return tile("Rank", fmt::format("{:.0f}", *rank), fmt::format("of {:.0f} on {}", *of, data)) +
+         tile("Regret", fmt::format("{:.2f} %", *regret), test ? fmt::format("test {:.2f} %", *test) : "");
+}
+
 std::string time_tile(const Json& result, const std::vector<Event>& epochs) {
   double seconds = 0;
   for (const double epoch : epoch_numbers(epochs, "seconds")) seconds += epoch;
@@ -60,7 +73,7 @@ std::string epochs_tile(const std::vector<Event>& epochs, int64_t steps) {
 
 std::string tiles(const RunDirectory& run, const std::vector<Event>& epochs, int64_t steps) {
   const Json result = run.result();
-  std::string markup = accuracy_tile(result, epochs);
+  std::string markup = accuracy_tile(result, epochs) + table_tiles(run, result);
   if (const auto count = find_number(result, "parameters")) {
     markup += tile("Parameters", html::count_text(*count), fmt::format("{:.0f}", *count));
   }

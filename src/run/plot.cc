@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "core/log.h"
+#include "core/text.h"
 #include "run/subprocess.h"
 #include "run/svg.h"
 
@@ -32,12 +33,19 @@ std::string in_page_colours(std::string svg) {
   return svg;
 }
 
-Points drawable_points(const Points& points) {
-  Points kept;
-  // Beyond the limit a range's width would not be finite either.
-  const auto drawable = [](double value) { return std::abs(value) <= 1e300; };
-  std::copy_if(points.begin(), points.end(), std::back_inserter(kept),
-               [&](const auto& point) { return drawable(point.first) && drawable(point.second); });
+// Beyond the limit a range's width would not be finite either.
+bool drawable(double value) { return std::abs(value) <= 1e300; }
+
+// A curve without the points that cannot be drawn.
+Curve drawable_curve(const Curve& curve) {
+  Curve kept{.name = curve.name, .points = {}};
+  for (size_t i = 0; i < curve.points.size(); ++i) {
+    const auto& [x, y] = curve.points[i];
+    const auto& [low, high] = curve.band.empty() ? std::pair(y, y) : curve.band[i];
+    if (!drawable(x) || !drawable(y) || !drawable(low) || !drawable(high)) continue;
+    kept.points.push_back(curve.points[i]);
+    if (!curve.band.empty()) kept.band.emplace_back(low, high);
+  }
   return kept;
 }
 
@@ -73,33 +81,50 @@ std::string axes(const Plot& plot, const Range& x, const Range& y) {
          fmt::format("set xtics {}\nset ytics {}\n", std::max(1.0, tic_distance(shown_x)), tic_distance(shown_y));
 }
 
+std::string colour_of(size_t index) { return fmt::format("lc rgb '#0303{:02x}'", 10 + index % kPlotColours); }
+
+std::string band_command(size_t index) {
+  return fmt::format("$data{} using 1:3:4 with filledcurves fs transparent solid 0.1 noborder {}", index,
+                     colour_of(index));
+}
+
 std::string curve_command(size_t index, const Points& points) {
-  const std::string colour = fmt::format("lc rgb '#0303{:02x}'", 10 + index % kPlotColours);
-  std::string command = fmt::format("$data{0} with lines lw 1.6 {1}", index, colour);
+  std::string command = fmt::format("$data{} with lines lw 1.6 {}", index, colour_of(index));
   if (points.size() <= 30) {
-    command += fmt::format(", $data{0} with circles fs solid noborder {1}", index, colour);
+    command += fmt::format(", $data{0} using 1:2 with circles fs solid noborder {1}", index, colour_of(index));
   }
   return command;
 }
 
 std::string script_of(const Plot& plot) {
-  std::string data, commands;
+  std::string data;
+  std::vector<std::string> bands, curves;
   Range x, y;
   for (size_t i = 0; i < plot.curves.size(); ++i) {
-    const Points points = drawable_points(plot.curves[i].points);
-    if (points.empty()) continue;
+    const Curve curve = drawable_curve(plot.curves[i]);
+    if (curve.points.empty()) continue;
     data += fmt::format("$data{} << EOD\n", i);
-    for (const auto& [px, py] : points) {
-      data += fmt::format("{} {}\n", px, py);
+    for (size_t p = 0; p < curve.points.size(); ++p) {
+      const auto& [px, py] = curve.points[p];
+      data += fmt::format("{} {}", px, py);
       x.include(px);
       y.include(py);
+      if (!curve.band.empty()) {
+        const auto& [low, high] = curve.band[p];
+        data += fmt::format(" {} {}", low, high);
+        y.include(low);
+        y.include(high);
+      }
+      data += "\n";
     }
     data += "EOD\n";
-    commands += (commands.empty() ? "plot " : ", ") + curve_command(i, points);
+    if (!curve.band.empty()) bands.push_back(band_command(i));
+    curves.push_back(curve_command(i, curve.points));
   }
   // A drawing per plot, come what may: the caller counts them.
-  if (commands.empty()) return "set xrange [0:1]\nset yrange [0:1]\nplot NaN\n";
-  return data + axes(plot, x, y) + commands + "\n";
+  if (curves.empty()) return "set xrange [0:1]\nset yrange [0:1]\nplot NaN\n";
+  bands.insert(bands.end(), curves.begin(), curves.end());  // lines over what is shaded
+  return data + axes(plot, x, y) + "plot " + join(bands, ", ") + "\n";
 }
 
 std::string preamble(const Plot& plot) {

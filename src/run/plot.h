@@ -15,6 +15,7 @@ using Points = std::vector<std::pair<double, double>>;
 struct Curve {
   std::string name;
   Points points;
+  Points band{};  // low and high at each point, shaded; or none
 };
 
 struct Plot {

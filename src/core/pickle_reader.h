@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "core/error.h"
-#include "data/pickle.h"
+#include "core/pickle.h"
 
 namespace nascent {
 

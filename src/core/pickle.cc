@@ -1,4 +1,4 @@
-#include "data/pickle.h"
+#include "core/pickle.h"
 
 #include <algorithm>
 #include <bit>

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <optional>
 
-#include "data/pickle_reader.h"
+#include "core/pickle_reader.h"
 
 namespace nascent {
 namespace {

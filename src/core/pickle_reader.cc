@@ -1,4 +1,4 @@
-#include "data/pickle_reader.h"
+#include "core/pickle_reader.h"
 
 #include <algorithm>
 #include <bit>

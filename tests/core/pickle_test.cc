@@ -1,12 +1,27 @@
-#include "data/pickle.h"
+#include "core/pickle.h"
 
-#include "data/fixtures.h"
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "core/error.h"
+#include "core/pickle_fixtures.h"
 
 namespace nascent {
 namespace {
 
 using ::testing::HasSubstr;
 using Kind = PickleValue::Kind;
+
+// The text of the Error that `action` throws, or "" if it throws none.
+template <class Action>
+std::string error_of(Action action) {
+  try {
+    action();
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "";
+}
 
 std::string bytes(std::initializer_list<int> values) { return {values.begin(), values.end()}; }
 

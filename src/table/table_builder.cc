@@ -1,0 +1,86 @@
+#include "table/table_builder.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+#include "core/error.h"
+#include "core/files.h"
+#include "table/table_file.h"
+
+namespace nascent {
+
+namespace {
+
+constexpr float kMissing = std::numeric_limits<float>::quiet_NaN();
+
+template <class T>
+std::vector<T> reordered(const std::vector<T>& values, const std::vector<size_t>& order, T missing) {
+  std::vector<T> sorted(order.size(), missing);
+  for (size_t i = 0; i < order.size(); ++i) {
+    if (order[i] < values.size()) sorted[i] = values[order[i]];
+  }
+  return sorted;
+}
+
+template <class T>
+uint64_t add_array(TableFileWriter& writer, const std::vector<T>& values) {
+  return writer.add(values.data(), values.size() * sizeof(T));
+}
+
+}  // namespace
+
+TableBuilder::TableBuilder(std::shared_ptr<const Space> space, std::string source)
+    : space_(std::move(space)), source_(std::move(source)) {}
+
+size_t TableBuilder::add(const Genotype& genotype, int64_t number) {
+  const auto key = static_cast<uint64_t>(space_->index_of(genotype));
+  const auto [known, is_new] = row_of_key_.emplace(key, keys_.size());
+  if (!is_new) fail("The architecture is there twice; row {} of the table is the same.", known->second + 1);
+  keys_.push_back(key);
+  numbers_.push_back(number);
+  return keys_.size() - 1;
+}
+
+void TableBuilder::set(size_t row, const Measure& measure, double value) {
+  if (!std::isfinite(value)) fail("{} is not a finite number.", measure.name());
+  if (measure.is_accuracy() && (value < 0 || value > 100)) {
+    fail("{} is {}, but accuracies are per cent, 0 to 100.", measure.name(), value);
+  }
+  std::vector<float>& column = columns_[measure];
+  if (column.size() <= row) column.resize(row + 1, kMissing);
+  column[row] = static_cast<float>(value);
+}
+
+std::vector<size_t> TableBuilder::order() const {
+  std::vector<size_t> order(keys_.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::sort(order.begin(), order.end(), [&](size_t a, size_t b) { return keys_[a] < keys_[b]; });
+  return order;
+}
+
+std::string TableBuilder::bytes() const {
+  if (keys_.empty() || columns_.empty()) fail("{}: there is nothing in it to make a table of.", source_);
+  const std::vector<size_t> sorted = order();
+  TableFileWriter writer;
+  Json index = {{"space", space_->name()}, {"source", source_}, {"rows", keys_.size()}};
+  // A complete table needs no keys: the row is the place in the space.
+  if (static_cast<double>(keys_.size()) < space_->count()) {
+    index["keys"] = add_array(writer, reordered(keys_, sorted, uint64_t{0}));
+  }
+  if (std::any_of(numbers_.begin(), numbers_.end(), [](int64_t number) { return number >= 0; })) {
+    std::vector<int32_t> numbers(numbers_.begin(), numbers_.end());
+    index["numbers"] = add_array(writer, reordered(numbers, sorted, -1));
+  }
+  index["columns"] = Json::array();
+  for (const auto& [measure, values] : columns_) {
+    index["columns"].push_back(
+        {{"name", measure.name()}, {"offset", add_array(writer, reordered(values, sorted, kMissing))}});
+  }
+  return writer.finish(index);
+}
+
+void TableBuilder::write(const std::filesystem::path& path) const { write_file(path, bytes()); }
+
+}  // namespace nascent

@@ -1,0 +1,48 @@
+// Gathers the rows of a benchmark table, in any order, and writes them in the order of the search space.
+//
+//   TableBuilder builder(find_space("nasbench201"), "nasbench201.csv");
+//   const size_t row = builder.add(genotype, 11);
+//   builder.set(row, parse_measure("cifar10_valid12"), 63.278);
+//   builder.write("nasbench201.table");
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "space/space.h"
+#include "table/measure.h"
+
+namespace nascent {
+
+class TableBuilder {
+ public:
+  // `source` is said in the table's description.
+  TableBuilder(std::shared_ptr<const Space> space, std::string source);
+
+  // A new row; `number` is the architecture's in the benchmark's own order, -1 where it has none. An Error where the
+  // architecture is not of the space, or there already (up to isomorphism, where the space knows it).
+  size_t add(const Genotype& genotype, int64_t number);
+  // An Error where the value is not finite, or an accuracy not within 0 and 100.
+  void set(size_t row, const Measure& measure, double value);
+
+  const Space& space() const { return *space_; }
+  size_t rows() const { return keys_.size(); }
+  std::string bytes() const;
+  void write(const std::filesystem::path& path) const;
+
+ private:
+  std::vector<size_t> order() const;
+
+  std::shared_ptr<const Space> space_;
+  std::string source_;
+  std::vector<uint64_t> keys_;    // place in the space
+  std::vector<int64_t> numbers_;  // in the benchmark's own order
+  std::unordered_map<uint64_t, size_t> row_of_key_;
+  std::map<Measure, std::vector<float>> columns_;  // shorter than keys_ where the last rows have no value
+};
+
+}  // namespace nascent
