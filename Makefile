@@ -1,12 +1,13 @@
 # make demo: installs, builds, and runs a real search. make test: builds and runs all tests.
 PRESET ?= release
 BUILD := build/$(PRESET)
-.PHONY: help setup configure build demo test docs experiments format clean
+.PHONY: help setup configure build demo test bench docs experiments format clean
 
 help:
 	@echo "make demo     install, build, search and train on Fashion-MNIST (minutes)"
 	@echo "make test     install, build and run every test"
 	@echo "make build    only build; the program is $(BUILD)/bin/nascent"
+	@echo "make bench    time both engines on the same steps (a quarter of an hour)"
 	@echo "make experiments  run every experiment; results go to docs/results/ (an hour)"
 	@echo "make docs     write docs/options.md anew from the program"
 	@echo "make format   run clang-format over the sources"
@@ -29,6 +30,10 @@ test: configure
 	@cmake --build $(BUILD)
 	@export NASCENT_DATA=$${NASCENT_DATA:-$$(test -x ../shared/data/unpack && ../shared/data/unpack)}; \
 	cd $(BUILD) && ctest --output-on-failure -j2
+
+bench: configure
+	@cmake --build $(BUILD) --target bench_step
+	@$(BUILD)/bin/bench_step
 
 docs: build
 	@$(BUILD)/bin/nascent options --markdown > docs/options.md

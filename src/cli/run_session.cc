@@ -6,6 +6,8 @@
 #include "core/error.h"
 #include "core/interrupt.h"
 #include "core/log.h"
+#include "nn/engine.h"
+#include "nn/memory_estimate.h"
 #include "nn/threads.h"
 #include "run/report.h"
 
@@ -15,6 +17,9 @@ void RunOptions::declare(OptionTable& table) {
   auto section = table.section("run", "Where and how a run happens.");
   section.add("seed", seed, "of every random stream; the same seed and thread count give the same result").at_least(0);
   section.add("threads", threads, "threads that compute; 0: one per core").range(0, 1024);
+  section.add("engine", engine, "how cells are computed: fused kernels, or LibTorch's plain operations")
+      .one_of({"fused", "reference"});
+  section.add("memory", memory, "GB that a step may take; 0: what is available").at_least(0);
   section.add("out", out, "folder of the run; empty: a new one under runs/");
   section.add("overwrite", overwrite, "replace a run that is there already");
   section.add("checkpoint-seconds", checkpoint_seconds, "write a checkpoint when the last one is this old").at_least(0);
@@ -22,7 +27,17 @@ void RunOptions::declare(OptionTable& table) {
       .at_least(0);
 }
 
-void RunOptions::apply() const { use_threads(threads); }
+void RunOptions::apply() const {
+  use_threads(threads);
+  use_engine(engine_named(engine));
+}
+
+std::string RunOptions::check_memory(const NetworkPlan& plan, int batch, int running) const {
+  const MemoryEstimate estimate = estimate_memory(plan, batch, nascent::engine(), running);
+  return nascent::check_memory(estimate, memory * 1e9,
+                               fmt::format("Lower data.batch (now {}), network.channels or network.cells{}.", batch,
+                                           engine == "fused" ? "" : ", or use run.engine = \"fused\""));
+}
 
 RunDirectory RunSession::open(const std::string& name, RunFacts facts) const {
   if (!invocation_.resume.empty()) return RunDirectory::resume(invocation_.resume, invocation_.verb);

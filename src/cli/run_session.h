@@ -9,6 +9,7 @@
 #include "cli/verb.h"
 #include "run/event_store.h"
 #include "run/run_directory.h"
+#include "space/plan.h"
 #include "train/checkpoints.h"
 #include "train/loop.h"
 
@@ -17,12 +18,16 @@ namespace nascent {
 struct RunOptions {
   int64_t seed = 1;
   int threads = 0;  // 0: one per core
+  std::string engine = "fused";
+  double memory = 0;  // GB; 0: what is available
   std::string out;
   bool overwrite = false;
   double checkpoint_seconds = 60;
   int64_t checkpoint_steps = 0;
   void declare(OptionTable& table);  // section "run"
-  void apply() const;                // sets the number of threads
+  void apply() const;                // sets the number of threads and the engine
+  // What a step of the network will take, for people to read; an Error where that is too much.
+  std::string check_memory(const NetworkPlan& plan, int batch, int running = 0) const;
 };
 
 using RunFacts = std::vector<std::pair<std::string, std::string>>;

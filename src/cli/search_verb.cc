@@ -71,13 +71,14 @@ class SearchVerb : public Verb {
     // Everything that can be refused is built before the run's directory is.
     Searcher searcher(
         space, supernet, [&](SearchData part) { return loader(data, part); }, search_, run_.seed);
+    const std::string memory = run_.check_memory(plan, data_.batch, searcher.candidates_at_once());
     RunSession session(
         invocation, run_, space->name(),
         {{"Space", space->name()}, {"Data set", data_.name}, {"Relaxation", search_.relaxation.relaxation}});
     // A space of the user's own goes with the run, so that what was found can be trained wherever the run is.
     if (space_.ends_with(".toml")) keep_space(session.directory());
-    log::info("Supernet: {} parameters, {} multiply-adds per image; {}", engineering(count_parameters(plan)),
-              engineering(count_multiply_adds(plan)), data.describe());
+    log::info("Supernet: {} parameters, {} multiply-adds per image, about {} of memory a step; {}",
+              engineering(count_parameters(plan)), engineering(count_multiply_adds(plan)), memory, data.describe());
     session.run(searcher);
     return conclude(invocation, session, searcher, *space, data, table);
   }

@@ -51,6 +51,7 @@ class TrainVerb : public Verb {
     const auto space = find_space(space_of(genotype));
     const ImageData data(data_, run_.seed);
     const NetworkPlan plan = plan_network(*space, genotype, network_, data.shape(), data.classes());
+    const std::string memory = run_.check_memory(plan, data_.batch);
     const bool holds_out = !data.split().valid.empty();
     const auto network = std::make_shared<Network>(plan, run_.seed, initialiser_);
     // Without held-out data the test part is only watched: the last weights are what is reported, not the best on it.
@@ -59,8 +60,8 @@ class TrainVerb : public Verb {
                     run_.seed);
     RunSession session(invocation, run_, genotype.space, {{"Genotype", genotype_}, {"Data set", data_.name}});
     session.directory().write_genotype(genotype);
-    log::info("Network: {} parameters, {} multiply-adds per image; {}", engineering(count_parameters(plan)),
-              engineering(count_multiply_adds(plan)), data.describe());
+    log::info("Network: {} parameters, {} multiply-adds per image, about {} of memory a step; {}",
+              engineering(count_parameters(plan)), engineering(count_multiply_adds(plan)), memory, data.describe());
     session.run(trainer);
     return conclude(invocation, session, trainer, genotype, plan, data, holds_out);
   }

@@ -16,6 +16,7 @@
 
 #include "core/error.h"
 #include "core/text.h"
+#include "kernels/isa.h"
 
 namespace nascent {
 
@@ -67,8 +68,8 @@ void keep_freed_memory() {
 
 std::string describe_engine() {
   const int threads = at::get_num_threads();
-  return fmt::format("LibTorch {}, {}, {}, {} thread{}", TORCH_VERSION, instruction_set(), describe_blas(), threads,
-                     threads == 1 ? "" : "s");
+  return fmt::format("LibTorch {}, {}, {}, kernels for {}, {} thread{}", TORCH_VERSION, instruction_set(),
+                     describe_blas(), kernels::isa(), threads, threads == 1 ? "" : "s");
 }
 
 std::string better_blas_core(std::string_view detected, bool avx2, bool avx512) {

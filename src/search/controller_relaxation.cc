@@ -96,6 +96,7 @@ class ControllerRelaxation : public Relaxation {
 
   std::vector<at::Tensor> parameters() const override { return {embedding_, input_, hidden_, output_, bias_}; }
 
+  int candidates_at_once() const override { return 1; }
   Mixture mixture(const SearchPlace& place) const override {
     at::NoGradGuard no_grad;
     RandomStream random = stream_at(place, "controller");

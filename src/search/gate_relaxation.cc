@@ -35,6 +35,7 @@ class GateRelaxation : public Relaxation {
     return all;
   }
 
+  int candidates_at_once() const override { return options_.sampled_ops; }
   Mixture mixture(const SearchPlace& place) const override {
     Mixture result;
     for (const auto& [type, gates] : gates_) {

@@ -56,6 +56,8 @@ class Relaxation : public Stateful {
 
   // What an architecture update may change.
   virtual std::vector<at::Tensor> parameters() const = 0;
+  // Candidates of a site that run in one pass; 0: all.
+  virtual int candidates_at_once() const { return 0; }
   // The weights of one forward pass; gradients flow back to parameters().
   virtual Mixture mixture(const SearchPlace& place) const = 0;
   // How much each candidate is believed in: what discretisation, regularisers and the report read; differentiable too.

@@ -26,6 +26,7 @@ class GumbelRelaxation : public SampledRelaxation {
  public:
   using SampledRelaxation::SampledRelaxation;
 
+  int candidates_at_once() const override { return 1; }
   Mixture mixture(const SearchPlace& place) const override {
     Mixture result = architecture_.probabilities();
     for (const auto& type : types_) {

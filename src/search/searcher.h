@@ -53,6 +53,7 @@ class Searcher : public Job {
   ~Searcher() override;
 
   // What the search has found so far, by its discretisation.
+  int candidates_at_once() const { return relaxation_->candidates_at_once(); }
   Genotype genotype();
   // The same by the strongest probabilities: what the search leans to at present, without any evaluation.
   Genotype leaning() const;

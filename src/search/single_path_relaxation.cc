@@ -15,6 +15,7 @@ class SinglePathRelaxation : public Relaxation {
 
   std::vector<at::Tensor> parameters() const override { return {}; }
 
+  int candidates_at_once() const override { return 1; }
   Mixture mixture(const SearchPlace& place) const override {
     RandomStream random = stream_at(place, "single path");
     return one_hot(space_, space_.sample(random));

@@ -1,0 +1,66 @@
+#include "kernels/schedule.h"
+
+#include <gtest/gtest.h>
+
+namespace nascent::kernels {
+namespace {
+
+// input -> conv -> norm, relu -> conv -> norm -> state; the input also goes straight into the state.
+CellProgram chain() {
+  CellProgram program;
+  program.inputs = 1;
+  program.parameters = {9, 9};
+  const int input = program.add_value({1, 4, 4}), first = program.add_value({1, 4, 4}),
+            second = program.add_value({1, 4, 4}), state = program.add_value({1, 4, 4});
+  program.norms = {{.value = first}, {.value = second}};
+  const Read whole{.value = input, .channels = 1};
+  program.add(Unit{.input = whole, .output = first, .dense = {{}}, .dense_weight = 0});
+  program.add(Unit{.input = {.value = first, .channels = 1, .norm = 0, .relu = true},
+                   .output = second,
+                   .dense = {{}},
+                   .dense_weight = 1});
+  program.add(Mix{.output = state, .terms = {{.read = {.value = second, .channels = 1, .norm = 1}}, {.read = whole}}});
+  program.outputs = {state};
+  return program;
+}
+
+TEST(Schedule, StatisticsOverTheBatchSeparatePhases) {
+  const ForwardSchedule schedule = schedule_forward(chain(), true);
+  ASSERT_EQ(schedule.phases.size(), 3u);
+  EXPECT_FALSE(schedule.phases[0][0].is_mix);
+  EXPECT_TRUE(schedule.phases[2][0].is_mix);
+  EXPECT_EQ(schedule.last[0], 2);  // the input is read by the state
+}
+
+TEST(Schedule, RunningStatisticsNeedOnePhaseOnly) { EXPECT_EQ(schedule_forward(chain(), false).phases.size(), 1u); }
+
+TEST(Schedule, BackwardVisitsWhatReadsAValueFirst) {
+  const CellProgram program = chain();
+  const auto readers = readers_of(program);
+  const BackwardSchedule schedule = schedule_backward(program, readers, {true, true, false, true}, true);
+  EXPECT_EQ(schedule.phase[3], 0);   // the state: its sums
+  EXPECT_EQ(schedule.phase[1], 1);   // then the second convolution
+  EXPECT_EQ(schedule.phase[2], -1);  // its result has no gradient of its own
+  EXPECT_EQ(schedule.phase[0], 2);
+}
+
+TEST(Schedule, AValueReadNormalisedHasNoOtherReaders) {
+  CellProgram program = chain();
+  program.mixes[0].terms.push_back({.read = {.value = 1, .channels = 1}});
+  EXPECT_THROW(readers_of(program), std::logic_error);
+}
+
+TEST(CellProgram, HaloCoversTheTapsAtTheLastPixel) {
+  CellProgram program;
+  program.inputs = 1;
+  program.add_value({1, 5, 4});
+  program.add_value({1, 3, 2});
+  const Unit reduce{
+      .input = {.value = 0, .channels = 1}, .output = 1, .dense = {{0, 0}, {1, 1}}, .stride_h = 2, .stride_w = 2};
+  const Halo halo = halo_of(program, reduce);
+  EXPECT_EQ(halo.h, 1);  // row 5 of rows 0 to 4
+  EXPECT_EQ(halo.w, 0);
+}
+
+}  // namespace
+}  // namespace nascent::kernels

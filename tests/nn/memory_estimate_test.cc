@@ -1,0 +1,59 @@
+#include "nn/memory_estimate.h"
+
+#include <ATen/ATen.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "core/error.h"
+#include "kernels/memory.h"
+#include "nn/network.h"
+#include "space/space.h"
+
+namespace nascent {
+namespace {
+
+TEST(MemoryEstimate, IsNearWhatTheEngineTakes) {
+  const auto space = find_space("darts");
+  const NetworkPlan plan = plan_supernet(*space, {.channels = 16, .cells = 5}, {3, 32, 32}, 10);
+  const EngineScope scope(Engine::fused);
+  Network network(plan, 1);
+  Mixture mixture;
+  for (const CellChoices& cell : space->cells())
+    mixture[cell.type].ops = at::full({Space::sites(cell), 8}, 0.125).requires_grad_();
+  const size_t before = kernels::block_bytes_in_use();
+  const auto output = network.forward(at::ones({4, 3, 32, 32}), {.mixture = &mixture});
+  const double held = static_cast<double>(kernels::block_bytes_in_use() - before);
+  const MemoryEstimate estimate = estimate_memory(plan, 4, Engine::fused);
+  EXPECT_GT(estimate.activations, 0.75 * held);
+  EXPECT_LT(estimate.activations, 1.5 * held);
+}
+
+TEST(MemoryEstimate, PlainOperationsKeepSeveralTimesAsMuch) {
+  const NetworkPlan plan = plan_supernet(*find_space("darts"), {}, {3, 32, 32}, 10);
+  const double fused = estimate_memory(plan, 64, Engine::fused).total(),
+               plain = estimate_memory(plan, 64, Engine::reference).total();
+  EXPECT_GT(plain, 3 * fused);
+  EXPECT_GT(plain, 8e9);  // 10 to 13 GB were measured
+  EXPECT_LT(plain, 16e9);
+}
+
+TEST(MemoryEstimate, SampledCandidatesNeedLess) {
+  const NetworkPlan plan = plan_supernet(*find_space("nasbench201"), {}, {3, 32, 32}, 10);
+  EXPECT_LT(estimate_memory(plan, 64, Engine::fused, 1).activations,
+            0.7 * estimate_memory(plan, 64, Engine::fused).activations);
+}
+
+TEST(MemoryEstimate, TooMuchIsRefusedWithAdvice) {
+  const MemoryEstimate estimate{.activations = 9e9};
+  EXPECT_EQ(check_memory(estimate, 1e10, "Lower it."), "9.0 GB");
+  try {
+    check_memory(estimate, 8e9, "Lower data.batch.");
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(), testing::AllOf(testing::HasSubstr("9.0 GB"), testing::HasSubstr("8.0 GB"),
+                                             testing::HasSubstr("data.batch")));
+  }
+}
+
+}  // namespace
+}  // namespace nascent
