@@ -31,7 +31,7 @@ namespace {
 // What one command line asks for, before options get their values.
 struct Request {
   bool help = false, verbose = false, quiet = false;
-  std::string recipe;
+  std::string recipe, scale;
   std::vector<std::string> configs, sets;
   struct Value {
     Option* option;
@@ -70,6 +70,7 @@ void add_common(CLI::App& app, Verb& verb, Request& request, Invocation& invocat
   app.add_option("--config", request.configs)->expected(1)->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   app.add_option("--set", request.sets)->expected(1)->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   if (verb.resumable()) app.add_option("--resume", invocation.resume);
+  if (verb.scalable()) app.add_option("--scale", request.scale);
 }
 
 std::vector<std::string> known_flags(const CLI::App& app) {
@@ -104,6 +105,7 @@ void apply(const Request& request, const Invocation& invocation, OptionTable& ta
     fixed_by_resume("", "--recipe");
     table.read_toml(find_recipe(request.recipe).text, "recipe " + request.recipe);
   }
+  if (!request.scale.empty()) fixed_by_resume("", "--scale");
   for (const auto& file : request.configs) {
     fixed_by_resume("", "--config");
     table.read_toml_file(file);
@@ -116,6 +118,22 @@ void apply(const Request& request, const Invocation& invocation, OptionTable& ta
     fixed_by_resume(value.option->section(), value.flag);
     value.option->set_text(value.text, value.flag);
   }
+}
+
+// Keys of the options whose values stand on the command line.
+std::vector<std::string> typed_keys(const Request& request, OptionTable& table) {
+  std::vector<std::string> keys;
+  for (const auto& assignment : request.sets) {
+    keys.push_back(table.at(assignment.substr(0, assignment.find('=')), "--set " + assignment).key());
+  }
+  for (const auto& value : request.values) keys.push_back(value.option->key());
+  return keys;
+}
+
+void resolve(const Request& request, const Invocation& invocation, Verb& verb, OptionTable& table) {
+  verb.resolve(invocation);
+  if (request.scale.empty()) return;
+  apply_scale(Scale::parse(request.scale), verb.scale_limits(), typed_keys(request, table), table);
 }
 
 int run_verb(const std::string& name, std::vector<std::string> words) {
@@ -144,7 +162,9 @@ int run_verb(const std::string& name, std::vector<std::string> words) {
   log::set_level(request.verbose ? log::Level::debug : request.quiet ? log::Level::warning : log::Level::info);
   apply(request, invocation, table);
   invocation.recipe = request.recipe;
+  invocation.scale = request.scale;
   catch_interrupts();
+  resolve(request, invocation, *verb, table);
   const Json result = verb->run(invocation);
   if (invocation.json) std::cout << result.dump(2) << std::endl;
   return 0;

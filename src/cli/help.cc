@@ -77,6 +77,11 @@ std::string verb_help(const std::string& name, const Verb& verb, const OptionTab
       fmt::format("{}\n\n{}\n\n{}", usage(name, verb), Verb::Registry::instance().at(name).description, kCommonFlags);
   if (verb.resumable())
     text += "  --resume DIR       go on with an interrupted run, exactly as if it had never stopped\n";
+  if (verb.scalable()) {
+    text +=
+        "  --scale X          shrink epochs, channels, cells and data of what is not typed here, by one factor or by\n"
+        "                     their own, as in --scale epochs=0.1,channels=0.5,cells=0.5,data=0.2\n";
+  }
   for (const auto& [section, help] : table.sections()) {
     text += fmt::format("\n{} ({}.*)\n", help, section);
     for (const auto& option : table.options()) {

@@ -47,12 +47,18 @@ RunSession::~RunSession() {
 }
 
 void RunSession::run(Job& job) {
-  try {
+  run([&] {
     run_job(job, {.checkpoints = &checkpoints_,
                   .events = &events_,
                   .resume = !invocation_.resume.empty(),
                   .checkpoint_steps = options_.checkpoint_steps,
                   .checkpoint_seconds = options_.checkpoint_seconds});
+  });
+}
+
+void RunSession::run(const std::function<void()>& work) {
+  try {
+    work();
   } catch (const Interrupted&) {
     concluded_ = true;
     directory_.finish(RunStatus::interrupted);
@@ -62,7 +68,18 @@ void RunSession::run(Job& job) {
   } catch (const std::exception& error) {
     concluded_ = true;
     directory_.finish(RunStatus::failed, error.what());
+    report_failure();
     throw;
+  }
+}
+
+// The report says why; that it cannot be written must not hide the reason.
+void RunSession::report_failure() {
+  try {
+    events_.flush();
+    write_report(directory_);
+  } catch (const std::exception& error) {
+    log::warning("The report could not be written: {}", error.what());
   }
 }
 

@@ -1,6 +1,7 @@
 // One run of a verb that leaves something behind: its directory, its events and checkpoints, how it ends.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -35,6 +36,8 @@ class RunSession {
 
   // Runs the job to its end. After Ctrl-C says how to go on, and throws Interrupted.
   void run(Job& job);
+  // The same for work of another kind.
+  void run(const std::function<void()>& work);
   // The run is done: writes its result and its report.
   void conclude(const Json& result);
 
@@ -42,6 +45,7 @@ class RunSession {
   EventStore& events() { return events_; }
 
  private:
+  void report_failure();
   RunDirectory open(const std::string& name, RunFacts facts) const;
 
   const Invocation& invocation_;

@@ -1,12 +1,15 @@
 // nascent search: finds a cell by a weight-sharing search.
+#include <cmath>
 #include <optional>
 
 #include "cli/run_session.h"
+#include "cli/staged_search.h"
 #include "cli/summary.h"
 #include "cli/table_search.h"
 #include "cli/verb.h"
 #include "core/files.h"
 #include "core/log.h"
+#include "data/dataset.h"
 #include "data/image_data.h"
 #include "search/searcher.h"
 #include "table/standing.h"
@@ -17,6 +20,7 @@ namespace {
 class SearchVerb : public Verb {
  public:
   bool resumable() const override { return true; }
+  bool scalable() const override { return true; }
 
   void declare(OptionTable& table) override {
     auto section =
@@ -24,13 +28,40 @@ class SearchVerb : public Verb {
     section.add("space", space_, "search space, by name or from a .toml file ('nascent space' lists them)");
     section.add("table", table_, "benchmark table to report the found cell's rank and regret from");
     search_.declare(table);
+    stages_.declare(table);
     network_.declare(table);
     data_.declare(table);
     run_.declare(table);
   }
 
+  void resolve(const Invocation& invocation) override {
+    // A resumed run has its own copy of a space that came from a file.
+    const auto copy = std::filesystem::path(invocation.resume) / "space.toml";
+    if (!invocation.resume.empty() && space_.ends_with(".toml") && std::filesystem::exists(copy))
+      space_ = copy.string();
+    const auto space = find_space(space_);
+    if (network_.channels == 0) network_.channels = space->default_channels();
+    if (network_.cells == 0) network_.cells = space->default_cells();
+    if (network_.skeleton.empty()) network_.skeleton = space->skeleton();
+    if (stages_.retrain_scale.empty()) stages_.retrain_scale = invocation.scale;
+  }
+
+  ScaleLimits scale_limits() const override {
+    const double held_out = data_.valid_fraction;
+    const double smaller_part = held_out > 0 ? std::min(held_out, 1 - held_out) : 1;
+    return {.fewest_cells = network_.skeleton.starts_with("darts") ? 3 : 1,
+            .fixed_cells = find_space(space_)->own_cells(),
+            .fewest_images = static_cast<int64_t>(std::ceil(data_.batch / smaller_part)),
+            .all_images = [this] { return load_dataset(data_, Part::train, run_.seed)->size(); }};
+  }
+
   Json run(const Invocation& invocation) override {
     run_.apply();
+    return stages_.wanted() ? run_stages(invocation) : run_search(invocation);
+  }
+
+ private:
+  Json run_search(const Invocation& invocation) {
     const auto space = find_space(space_);
     std::optional<BenchmarkTable> table;
     if (!table_.empty()) table.emplace(table_).require_space(space->name());
@@ -44,14 +75,44 @@ class SearchVerb : public Verb {
         invocation, run_, space->name(),
         {{"Space", space->name()}, {"Data set", data_.name}, {"Relaxation", search_.relaxation.relaxation}});
     // A space of the user's own goes with the run, so that what was found can be trained wherever the run is.
-    if (space_.ends_with(".toml")) write_file(session.directory().path() / "space.toml", read_file(space_));
+    if (space_.ends_with(".toml")) keep_space(session.directory());
     log::info("Supernet: {} parameters, {} multiply-adds per image; {}", engineering(count_parameters(plan)),
               engineering(count_multiply_adds(plan)), data.describe());
     session.run(searcher);
     return conclude(invocation, session, searcher, *space, data, table);
   }
 
- private:
+  Json run_stages(const Invocation& invocation) {
+    const auto space = find_space(space_);
+    RunSession session(invocation, run_, space->name() + "-stages",
+                       {{"Space", space->name()},
+                        {"Data set", data_.name},
+                        {"Relaxation", search_.relaxation.relaxation},
+                        {"Searches", std::to_string(stages_.seeds)}});
+    if (space_.ends_with(".toml")) keep_space(session.directory());
+    StagedSearch stages(invocation, stages_, run_, network_.skeleton, session.directory());
+    session.run([&] { stages.run(); });
+    session.directory().write_genotype(stages.best());
+    Json result = stages.result();
+    session.conclude(result);
+    stages.print();
+    tell_where(invocation, session);
+    result["genotype"] = Json::parse(to_text(stages.best(), "json"));
+    result["directory"] = session.directory().path().string();
+    result["report"] = session.directory().report_path().string();
+    return result;
+  }
+
+  void keep_space(const RunDirectory& directory) const {
+    const auto copy = directory.path() / "space.toml";
+    if (space_ != copy.string()) write_file(copy, read_file(space_));
+  }
+
+  static void tell_where(const Invocation& invocation, RunSession& session) {
+    invocation.print(fmt::format("Genotype: {}", session.directory().genotype_path().string()));
+    invocation.print(fmt::format("Report:   {}", session.directory().report_path().string()));
+  }
+
   static std::unique_ptr<Loader> loader(const ImageData& data, SearchData part) {
     switch (part) {
       case SearchData::train:
@@ -74,6 +135,8 @@ class SearchVerb : public Verb {
     Json result = {{"entropy", mean_entropy(searcher.probabilities())},
                    {"parameters", count_parameters(derived)},
                    {"multiply_adds", count_multiply_adds(derived)}};
+    const std::string collapse = searcher.collapse();
+    if (!collapse.empty()) result["collapse"] = collapse;
     if (table) add_standings(result, *table, genotype);
     session.directory().write_genotype(genotype);
     session.conclude(result);
@@ -82,8 +145,8 @@ class SearchVerb : public Verb {
       if (form != "json") invocation.print(to_text(genotype, form) + "\n");
     }
     if (result.contains("table")) print_standings(invocation, result["table"]);
-    invocation.print(fmt::format("Genotype: {}", session.directory().genotype_path().string()));
-    invocation.print(fmt::format("Report:   {}", session.directory().report_path().string()));
+    if (!collapse.empty()) invocation.print(fmt::format("Collapsed: {}.", collapse));
+    tell_where(invocation, session);
     result["genotype"] = Json::parse(to_text(genotype, "json"));
     result["directory"] = session.directory().path().string();
     result["report"] = session.directory().report_path().string();
@@ -108,6 +171,7 @@ class SearchVerb : public Verb {
 
   std::string space_ = "darts", table_;
   SearchOptions search_;
+  StageOptions stages_;
   NetworkOptions network_;
   DataOptions data_;
   RunOptions run_;

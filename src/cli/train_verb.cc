@@ -1,8 +1,11 @@
 // nascent train: trains the network of a genotype from scratch.
+#include <cmath>
+
 #include "cli/run_session.h"
 #include "cli/summary.h"
 #include "cli/verb.h"
 #include "core/log.h"
+#include "data/dataset.h"
 #include "data/image_data.h"
 #include "nn/initialiser.h"
 #include "train/model.h"
@@ -15,6 +18,16 @@ class TrainVerb : public Verb {
  public:
   TrainVerb() { data_.valid_fraction = 0; }
   bool resumable() const override { return true; }
+  bool scalable() const override { return true; }
+  void resolve(const Invocation&) override {
+    if (genotype_.empty() || !network_.skeleton.empty()) return;
+    network_.skeleton = find_space(space_of(find_genotype(genotype_)))->skeleton();
+  }
+  ScaleLimits scale_limits() const override {
+    return {.fewest_cells = network_.skeleton.starts_with("darts") ? 3 : 1,
+            .fewest_images = static_cast<int64_t>(std::ceil(data_.batch / (1 - data_.valid_fraction))),
+            .all_images = [this] { return load_dataset(data_, Part::train, run_.seed)->size(); }};
+  }
 
   void declare(OptionTable& table) override {
     auto section = table.section("train", "Training of one network.");

@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/scale.h"
 #include "core/options.h"
 #include "core/registry.h"
 
@@ -25,6 +26,7 @@ struct Invocation {
   std::vector<std::string> arguments;     // positional
   std::vector<std::string> command_line;  // as typed
   std::string recipe;                     // name given with --recipe, or ""
+  std::string scale;                      // given with --scale, or ""
   bool json = false;                      // standard output belongs to the result
   std::string resume;                     // run directory to go on with, "" for a new run
   OptionTable* options = nullptr;
@@ -46,6 +48,12 @@ class Verb {
   // Whether --resume applies.
   virtual bool resumable() const { return false; }
   virtual void declare(OptionTable& table) = 0;
+  // Called once all options have their values: puts numbers in the place of "0: the usual ones", so that what is
+  // shown, scaled and kept with the run is what is used.
+  virtual void resolve(const Invocation&) {}
+  // Whether --scale applies, and how far down.
+  virtual bool scalable() const { return false; }
+  virtual ScaleLimits scale_limits() const { return {}; }
   virtual Json run(const Invocation& invocation) = 0;
 };
 

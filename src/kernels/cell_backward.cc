@@ -135,9 +135,8 @@ void CellBackward::run() {
     finish_phase(phase);
   }
   if (!wants_weights_) return;
-  for_each(static_cast<int>(program_.units.size()), run_.call_.threads, [&](int unit, int) {
-    run_.packing_.unpack(unit, weight_gradients_.data(), groups_, call_.parameters);
-  });
+  for_each(static_cast<int>(program_.units.size()), run_.call_.threads,
+           [&](int unit, int) { run_.packing_.unpack(unit, weight_gradients_.data(), groups_, call_.parameters); });
 }
 
 // Weight gradients are summed group by group, in the order of images: the result depends on the number of threads, not
@@ -190,9 +189,7 @@ void CellBackward::visit(int value, int n, int thread, float* weight_gradients) 
   const int norm = between_norm(value);
   if (norm < 0) return;
   const int c = run_.channels(value);
-  const MixTerm term = {.value = run_.image(value, n, thread),
-                        .pixel = c,
-                        .centre = run_.norms_[norm].mean.data()};
+  const MixTerm term = {.value = run_.image(value, n, thread), .pixel = c, .centre = run_.norms_[norm].mean.data()};
   kernels_.mix_sums(gradient, &term, 1, program_.values[value].pixels(), c,
                     sums_.data() + between_sums_[value] + size_t{3} * c * n);
 }
@@ -350,7 +347,7 @@ void CellBackward::separable(int index, int n, int thread, const float* input, f
       for (int r = 0; r < rows; ++r)
         kernels_.depthwise(input + (y + r) * unit.stride_h * row, taps, depthwise_weights, step, out.width, cip, false,
                            scratch.rows + static_cast<ptrdiff_t>(r) * out.width * cip);
-      kernels_.dense_weights(scratch.rows, kOneTap, ci, cip, scratch.gradient_rows, pixels, cop,
+      kernels_.dense_weights(scratch.rows, 0, kOneTap, ci, cip, scratch.gradient_rows, 0, 1, pixels, cop,
                              weight_gradients + run_.packing_.dense_gradient(index));
     }
     for (int r = 0; r < rows; ++r) {
@@ -364,10 +361,8 @@ void CellBackward::separable(int index, int n, int thread, const float* input, f
     }
   }
   if (weight_gradients) {
-    float* to = weight_gradients + run_.packing_.depthwise_gradient(index);
-    for (int y = 0; y < out.height; ++y)
-      kernels_.depthwise_weights(input + y * unit.stride_h * row, taps, step, between + y * between_row, out.width,
-                                 cip, to);
+    kernels_.depthwise_weights(input, unit.stride_h * row, taps, step, between, between_row, out.height, out.width, cip,
+                               weight_gradients + run_.packing_.depthwise_gradient(index));
   }
   if (!input_gradient) return;
   if (strided) {
@@ -404,9 +399,6 @@ void CellBackward::dense(int index, int n, int thread, const float* input, float
     std::fill_n(to - around.w * cop, around.w * cop, 0.0f);
     std::fill_n(to + static_cast<ptrdiff_t>(out.width) * cop, around.w * cop, 0.0f);
     output_gradient(unit.output, n, thread, static_cast<size_t>(y) * out.width, out.width, to);
-    if (weight_gradients)
-      kernels_.dense_weights(input + y * unit.stride_h * row, taps, ci, step, to, out.width, cop,
-                             weight_gradients + run_.packing_.dense_gradient(index));
     if (!input_gradient || !strided) continue;
     // One tap after the other: what it sends back lands `step` apart.
     for (int t = 0; t < taps.count; ++t) {
@@ -416,6 +408,9 @@ void CellBackward::dense(int index, int n, int thread, const float* input, float
                            step);
     }
   }
+  if (weight_gradients)
+    kernels_.dense_weights(input, unit.stride_h * row, taps, ci, step, gradient, gradient_row, out.height, out.width,
+                           cop, weight_gradients + run_.packing_.dense_gradient(index));
   if (!input_gradient || strided) return;
   const Taps turned = offsets_of(unit.dense, gradient_row, cop, -1, scratch.offsets);
   for (int y = 0; y < in.height; ++y)
@@ -533,8 +528,8 @@ void CellBackward::finish_terms(int index, bool bypass) {
         const int at = read.first + k;
         plain[at] += w * g[k];
         product[at] += w * of_term[c + k];
-        dot += norm ? double{norm->scale[at]} * of_term[c + k] + double{norm->offset[at]} * g[k]
-                    : double{of_term[c + k]};
+        dot +=
+            norm ? double{norm->scale[at]} * of_term[c + k] + double{norm->offset[at]} * g[k] : double{of_term[c + k]};
       }
       weight_gradient += dot;
       if (call_.weights && terms[t].weight >= 0 && run_.call_.weights_per_image)

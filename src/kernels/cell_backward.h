@@ -53,7 +53,7 @@ class CellBackward {
   const CellProgram& program_;
   const ImageKernels& kernels_;
   std::vector<std::vector<Reader>> readers_;
-  std::vector<int> mix_of_;   // per value: the mixture that makes it, -1: none
+  std::vector<int> mix_of_;  // per value: the mixture that makes it, -1: none
   bool wants_weights_ = false;
   BackwardSchedule schedule_;
   std::vector<float*> main_, bypass_, between_;  // first image of gradients: per mixture, mixture, value

@@ -1,5 +1,5 @@
-// A cell as the engine sees it: values (batches of images), units that compute values from values, and mixtures that add
-// up normalised values into the states of the cell.
+// A cell as the engine sees it: values (batches of images), units that compute values from values, and mixtures that
+// add up normalised values into the states of the cell.
 //
 // A unit ends where statistics over the whole batch are needed, so everything between two batch norms is done to one
 // image while it is in the cache. A batch norm is never computed by itself: whoever reads a value normalises it.
@@ -79,8 +79,8 @@ struct CellProgram {
   std::vector<Unit> units;
   std::vector<Norm> norms;
   std::vector<Mix> mixes;
-  std::vector<Step> steps;      // in an order in which everything is computed before it is read
-  std::vector<int> outputs;     // values that are concatenated; made by mixtures
+  std::vector<Step> steps;          // in an order in which everything is computed before it is read
+  std::vector<int> outputs;         // values that are concatenated; made by mixtures
   std::vector<int64_t> parameters;  // numbers of elements
 
   int add_value(const ValueShape& shape);

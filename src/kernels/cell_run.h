@@ -28,7 +28,7 @@ struct ForwardCall {
   std::vector<const float*> inputs{};
   std::vector<const float*> parameters{};
   std::vector<RunningStatistics> running{};  // per norm
-  const float* weights = nullptr;          // [rows], or [rows, images]
+  const float* weights = nullptr;            // [rows], or [rows, images]
   int weight_rows = 0;
   bool weights_per_image = false;
   float momentum = 0.1f, epsilon = 1e-5f;
@@ -58,7 +58,7 @@ class CellRun {
   // How a norm acts: normalised = scale * value + shift. Vectors are as long as the value's padded channels and zero
   // behind the true ones.
   struct NormCoefficients {
-    std::vector<float> mean, inverse;  // inverse: 1 / sqrt(variance + epsilon)
+    std::vector<float> mean, inverse;         // inverse: 1 / sqrt(variance + epsilon)
     std::vector<float> scale, shift, offset;  // offset: what is added behind the scale, the bias if there is one
   };
 

@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <cstring>
 #include <limits>
+#include <type_traits>
 
 #include "kernels/image_kernels.h"
 
@@ -71,69 +72,187 @@ void pad(const float* x, ptrdiff_t pixel, int channels, int h, int w, const floa
 
 // ---- depthwise convolution
 
-template <int kPixels, class D>
-HWY_INLINE void depthwise_tile(D d, const float* in, Taps taps, const float* weights, ptrdiff_t step, int c, bool add,
-                               float* out) {
+// Two vectors of channels at a time where there are as many: neighbouring loads then fall into different banks of the
+// cache.
+template <int kPixels, int kVectors, class D>
+HWY_INLINE void depthwise_tile(D d, const float* in, Taps taps, const float* weights, ptrdiff_t step, ptrdiff_t c,
+                               bool add, float* out) {
+  const ptrdiff_t lanes = hn::Lanes(d);
+  hn::Vec<D> sum[kPixels][kVectors];
+  NASCENT_UNROLL
+  for (int p = 0; p < kPixels; ++p) {
+    NASCENT_UNROLL
+    for (int v = 0; v < kVectors; ++v) sum[p][v] = add ? hn::LoadU(d, out + p * c + v * lanes) : hn::Zero(d);
+  }
+  for (int t = 0; t < taps.count; ++t) {
+    const float* x = in + taps.offsets[t];
+    hn::Vec<D> w[kVectors];
+    NASCENT_UNROLL
+    for (int v = 0; v < kVectors; ++v) w[v] = hn::LoadU(d, weights + t * c + v * lanes);
+    NASCENT_UNROLL
+    for (int p = 0; p < kPixels; ++p) {
+      NASCENT_UNROLL
+      for (int v = 0; v < kVectors; ++v)
+        sum[p][v] = hn::MulAdd(w[v], hn::LoadU(d, x + p * step + v * lanes), sum[p][v]);
+    }
+  }
+  NASCENT_UNROLL
+  for (int p = 0; p < kPixels; ++p) {
+    NASCENT_UNROLL
+    for (int v = 0; v < kVectors; ++v) hn::StoreU(sum[p][v], d, out + p * c + v * lanes);
+  }
+}
+
+template <int kVectors, class D>
+HWY_INLINE void depthwise_columns(D d, const float* in, Taps taps, const float* weights, ptrdiff_t step, int pixels,
+                                  ptrdiff_t c, bool add, float* out) {
+  constexpr int kPixels = 8 / kVectors;
+  int i = 0;
+  for (; i + kPixels <= pixels; i += kPixels)
+    depthwise_tile<kPixels, kVectors>(d, in + i * step, taps, weights, step, c, add, out + i * c);
+  for (; i < pixels; ++i) depthwise_tile<1, kVectors>(d, in + i * step, taps, weights, step, c, add, out + i * c);
+}
+
+template <class D>
+HWY_INLINE void depthwise_row(D d, const float* in, Taps taps, const float* weights, ptrdiff_t step, int pixels, int c,
+                              bool add, float* out) {
+  const int lanes = static_cast<int>(hn::Lanes(d));
+  int b = 0;
+  for (; b + 2 * lanes <= c; b += 2 * lanes)
+    depthwise_columns<2>(d, in + b, taps, weights + b, step, pixels, c, add, out + b);
+  if (b < c) depthwise_columns<1>(d, in + b, taps, weights + b, step, pixels, c, add, out + b);
+}
+
+// Square kernels over neighbouring pixels, which is nearly all of them: every input pixel is loaded once per row of the
+// kernel and used by all outputs that see it.
+template <int kPixels, int kSide, int kDilation, class D>
+HWY_INLINE void window_tile(D d, const float* in, const ptrdiff_t* rows, bool mirrored, const float* weights,
+                            ptrdiff_t c, bool add, float* out) {
   hn::Vec<D> sum[kPixels];
   NASCENT_UNROLL
   for (int p = 0; p < kPixels; ++p) sum[p] = add ? hn::LoadU(d, out + p * c) : hn::Zero(d);
-  for (int t = 0; t < taps.count; ++t) {
-    const auto w = hn::LoadU(d, weights + static_cast<ptrdiff_t>(t) * c);
-    const float* x = in + taps.offsets[t];
+  for (int y = 0; y < kSide; ++y) {
+    const float* x = in + rows[y];
+    hn::Vec<D> w[kSide];
     NASCENT_UNROLL
-    for (int p = 0; p < kPixels; ++p) sum[p] = hn::MulAdd(w, hn::LoadU(d, x + p * step), sum[p]);
+    for (int k = 0; k < kSide; ++k) w[k] = hn::LoadU(d, weights + (y * kSide + (mirrored ? kSide - 1 - k : k)) * c);
+    NASCENT_UNROLL
+    for (int i = 0; i < kPixels + (kSide - 1) * kDilation; ++i) {
+      const auto v = hn::LoadU(d, x + i * c);
+      NASCENT_UNROLL
+      for (int k = 0; k < kSide; ++k) {
+        const int p = i - k * kDilation;
+        if (p >= 0 && p < kPixels) sum[p] = hn::MulAdd(w[k], v, sum[p]);
+      }
+    }
   }
   NASCENT_UNROLL
   for (int p = 0; p < kPixels; ++p) hn::StoreU(sum[p], d, out + p * c);
+}
+
+template <int kSide, int kDilation, class D>
+HWY_INLINE void depthwise_window(D d, const float* in, Taps taps, const float* weights, int pixels, ptrdiff_t c,
+                                 bool add, float* out) {
+  const bool mirrored = taps.offsets[1] < taps.offsets[0];
+  ptrdiff_t rows[kSide];
+  for (int y = 0; y < kSide; ++y) rows[y] = taps.offsets[y * kSide + (mirrored ? kSide - 1 : 0)];
+  const ptrdiff_t lanes = hn::Lanes(d);
+  for (ptrdiff_t b = 0; b < c; b += lanes) {
+    int i = 0;
+    const auto here = [&] { return out + i * c + b; };
+    for (; i + 8 <= pixels; i += 8)
+      window_tile<8, kSide, kDilation>(d, in + i * c + b, rows, mirrored, weights + b, c, add, here());
+    for (; i + 4 <= pixels; i += 4)
+      window_tile<4, kSide, kDilation>(d, in + i * c + b, rows, mirrored, weights + b, c, add, here());
+    for (; i < pixels; ++i)
+      window_tile<1, kSide, kDilation>(d, in + i * c + b, rows, mirrored, weights + b, c, add, here());
+  }
+}
+
+// Rows of an input and of the gradient of what was made from it.
+struct RowPairs {
+  const float* in;
+  ptrdiff_t in_row;  // floats to the row that belongs to the next row of the gradient
+  const float* gradient;
+  ptrdiff_t gradient_row;
+  int rows, pixels;
+
+  RowPairs at(ptrdiff_t channel) const {
+    RowPairs shifted = *this;
+    shifted.in += channel;
+    shifted.gradient += channel;
+    return shifted;
+  }
+};
+
+// kTaps sums at a time stay in registers.
+template <int kTaps, class D>
+HWY_INLINE void depthwise_weights_tile(D d, const RowPairs& pairs, const ptrdiff_t* taps, ptrdiff_t step, int c,
+                                       float* gradients) {
+  hn::Vec<D> sum[kTaps];
+  NASCENT_UNROLL
+  for (int t = 0; t < kTaps; ++t) sum[t] = hn::LoadU(d, gradients + t * c);
+  for (int y = 0; y < pairs.rows; ++y) {
+    const float *x = pairs.in + y * pairs.in_row, *gradient = pairs.gradient + y * pairs.gradient_row;
+    for (int i = 0; i < pairs.pixels; ++i, x += step, gradient += c) {
+      const auto g = hn::LoadU(d, gradient);
+      NASCENT_UNROLL
+      for (int t = 0; t < kTaps; ++t) sum[t] = hn::MulAdd(g, hn::LoadU(d, x + taps[t]), sum[t]);
+    }
+  }
+  NASCENT_UNROLL
+  for (int t = 0; t < kTaps; ++t) hn::StoreU(sum[t], d, gradients + t * c);
+}
+
+// Side and dilation of a square kernel whose taps are neighbours; {0, 0} where they are not.
+struct Square {
+  int side = 0, dilation = 0;
+};
+
+HWY_INLINE Square square_of(Taps taps, ptrdiff_t step, ptrdiff_t c) {
+  if (step != c || (taps.count != 9 && taps.count != 25)) return {};
+  const ptrdiff_t apart = std::abs(taps.offsets[1] - taps.offsets[0]);
+  if (apart != c && apart != 2 * c) return {};
+  return {taps.count == 9 ? 3 : 5, static_cast<int>(apart / c)};
+}
+
+// Calls body(side, dilation) with compile-time constants; false where the kernel is not such a square.
+template <class Body>
+HWY_INLINE bool with_square(Square square, Body body) {
+  using One = std::integral_constant<int, 1>;
+  using Two = std::integral_constant<int, 2>;
+  using Three = std::integral_constant<int, 3>;
+  using Five = std::integral_constant<int, 5>;
+  if (square.side == 0) return false;
+  if (square.side == 3 && square.dilation == 1) return body(Three(), One()), true;
+  if (square.side == 3) return body(Three(), Two()), true;
+  if (square.dilation == 1) return body(Five(), One()), true;
+  return body(Five(), Two()), true;
 }
 
 template <class D>
 void depthwise(const float* in, Taps taps, const float* weights, ptrdiff_t step, int pixels, int c, bool add,
                float* out) {
   const D d;
-  const int lanes = static_cast<int>(hn::Lanes(d));
-  for (int b = 0; b < c; b += lanes) {
-    int i = 0;
-    for (; i + 8 <= pixels; i += 8)
-      depthwise_tile<8>(d, in + i * step + b, taps, weights + b, step, c, add, out + static_cast<ptrdiff_t>(i) * c + b);
-    for (; i + 4 <= pixels; i += 4)
-      depthwise_tile<4>(d, in + i * step + b, taps, weights + b, step, c, add, out + static_cast<ptrdiff_t>(i) * c + b);
-    for (; i < pixels; ++i)
-      depthwise_tile<1>(d, in + i * step + b, taps, weights + b, step, c, add, out + static_cast<ptrdiff_t>(i) * c + b);
-  }
-}
-
-// kTaps neighbours of the gradient at a time, so that the sums stay in registers.
-template <int kTaps, class D>
-HWY_INLINE void depthwise_weights_tile(D d, const float* in, const ptrdiff_t* taps, ptrdiff_t step,
-                                       const float* out_gradient, int pixels, int c, float* gradients) {
-  hn::Vec<D> sum[kTaps];
-  NASCENT_UNROLL
-  for (int t = 0; t < kTaps; ++t) sum[t] = hn::LoadU(d, gradients + t * c);
-  for (int i = 0; i < pixels; ++i) {
-    const auto g = hn::LoadU(d, out_gradient + static_cast<ptrdiff_t>(i) * c);
-    const float* x = in + i * step;
-    NASCENT_UNROLL
-    for (int t = 0; t < kTaps; ++t) sum[t] = hn::MulAdd(g, hn::LoadU(d, x + taps[t]), sum[t]);
-  }
-  NASCENT_UNROLL
-  for (int t = 0; t < kTaps; ++t) hn::StoreU(sum[t], d, gradients + t * c);
+  const bool done = with_square(square_of(taps, step, c), [&](auto side, auto dilation) {
+    depthwise_window<side(), dilation()>(d, in, taps, weights, pixels, c, add, out);
+  });
+  if (!done) depthwise_row(d, in, taps, weights, step, pixels, c, add, out);
 }
 
 template <class D>
-void depthwise_weights(const float* in, Taps taps, ptrdiff_t step, const float* out_gradient, int pixels, int c,
-                       float* gradients) {
+void depthwise_weights(const float* in, ptrdiff_t in_row, Taps taps, ptrdiff_t step, const float* out_gradient,
+                       ptrdiff_t gradient_row, int rows, int pixels, int c, float* gradients) {
   const D d;
   const int lanes = static_cast<int>(hn::Lanes(d));
+  const RowPairs all = {in, in_row, out_gradient, gradient_row, rows, pixels};
   for (int b = 0; b < c; b += lanes) {
+    const RowPairs pairs = all.at(b);
     int t = 0;
     const auto at = [&](int tap) { return gradients + static_cast<ptrdiff_t>(tap) * c + b; };
-    for (; t + 9 <= taps.count; t += 9)
-      depthwise_weights_tile<9>(d, in + b, taps.offsets + t, step, out_gradient + b, pixels, c, at(t));
-    for (; t + 7 <= taps.count; t += 7)
-      depthwise_weights_tile<7>(d, in + b, taps.offsets + t, step, out_gradient + b, pixels, c, at(t));
-    for (; t < taps.count; ++t)
-      depthwise_weights_tile<1>(d, in + b, taps.offsets + t, step, out_gradient + b, pixels, c, at(t));
+    for (; t + 9 <= taps.count; t += 9) depthwise_weights_tile<9>(d, pairs, taps.offsets + t, step, c, at(t));
+    for (; t + 7 <= taps.count; t += 7) depthwise_weights_tile<7>(d, pairs, taps.offsets + t, step, c, at(t));
+    for (; t < taps.count; ++t) depthwise_weights_tile<1>(d, pairs, taps.offsets + t, step, c, at(t));
   }
 }
 
@@ -192,8 +311,7 @@ HWY_INLINE void dense_tile(D d, const float* in, Taps taps, int ci, const float*
   NASCENT_UNROLL
   for (int p = 0; p < kPixels; ++p) {
     NASCENT_UNROLL
-    for (int v = 0; v < kVectors; ++v)
-      hn::StoreU(sum[p][v], d, out + static_cast<ptrdiff_t>(p) * co + v * lanes);
+    for (int v = 0; v < kVectors; ++v) hn::StoreU(sum[p][v], d, out + static_cast<ptrdiff_t>(p) * co + v * lanes);
   }
 }
 
@@ -223,58 +341,61 @@ void dense(const float* in, Taps taps, int ci, const float* weights, ptrdiff_t s
 }
 
 template <int kInputs, int kVectors, class D>
-HWY_INLINE void dense_weights_tile(D d, const float* in, ptrdiff_t step, const float* out_gradient, int pixels, int co,
-                                   float* gradients) {
+HWY_INLINE void dense_weights_tile(D d, const RowPairs& pairs, ptrdiff_t step, int co, float* gradients) {
   const ptrdiff_t lanes = hn::Lanes(d);
   hn::Vec<D> sum[kInputs][kVectors];
   NASCENT_UNROLL
   for (int k = 0; k < kInputs; ++k) {
     NASCENT_UNROLL
-    for (int v = 0; v < kVectors; ++v)
-      sum[k][v] = hn::LoadU(d, gradients + static_cast<ptrdiff_t>(k) * co + v * lanes);
+    for (int v = 0; v < kVectors; ++v) sum[k][v] = hn::LoadU(d, gradients + static_cast<ptrdiff_t>(k) * co + v * lanes);
   }
-  for (int i = 0; i < pixels; ++i, in += step, out_gradient += co) {
-    hn::Vec<D> g[kVectors];
-    NASCENT_UNROLL
-    for (int v = 0; v < kVectors; ++v) g[v] = hn::LoadU(d, out_gradient + v * lanes);
-    NASCENT_UNROLL
-    for (int k = 0; k < kInputs; ++k) {
-      const auto value = hn::Set(d, in[k]);
+  for (int y = 0; y < pairs.rows; ++y) {
+    const float *in = pairs.in + y * pairs.in_row, *gradient = pairs.gradient + y * pairs.gradient_row;
+    for (int i = 0; i < pairs.pixels; ++i, in += step, gradient += co) {
+      hn::Vec<D> g[kVectors];
       NASCENT_UNROLL
-      for (int v = 0; v < kVectors; ++v) sum[k][v] = hn::MulAdd(value, g[v], sum[k][v]);
+      for (int v = 0; v < kVectors; ++v) g[v] = hn::LoadU(d, gradient + v * lanes);
+      NASCENT_UNROLL
+      for (int k = 0; k < kInputs; ++k) {
+        const auto value = hn::Set(d, in[k]);
+        NASCENT_UNROLL
+        for (int v = 0; v < kVectors; ++v) sum[k][v] = hn::MulAdd(value, g[v], sum[k][v]);
+      }
     }
   }
   NASCENT_UNROLL
   for (int k = 0; k < kInputs; ++k) {
     NASCENT_UNROLL
-    for (int v = 0; v < kVectors; ++v)
-      hn::StoreU(sum[k][v], d, gradients + static_cast<ptrdiff_t>(k) * co + v * lanes);
+    for (int v = 0; v < kVectors; ++v) hn::StoreU(sum[k][v], d, gradients + static_cast<ptrdiff_t>(k) * co + v * lanes);
   }
 }
 
 template <int kVectors, class D>
-HWY_INLINE void dense_weights_columns(D d, const float* in, int ci, ptrdiff_t step, const float* out_gradient,
-                                      int pixels, int co, float* gradients) {
+HWY_INLINE void dense_weights_columns(D d, RowPairs pairs, int ci, ptrdiff_t step, int co, float* gradients) {
   constexpr int kInputs = kAccumulators / kVectors;
   int k = 0;
-  const auto here = [&] { return gradients + static_cast<ptrdiff_t>(k) * co; };
-  for (; ci - k >= kInputs && !(kInputs == 6 && ci - k == 8); k += kInputs)
-    dense_weights_tile<kInputs, kVectors>(d, in + k, step, out_gradient, pixels, co, here());
-  for (; ci - k >= 4; k += 4) dense_weights_tile<4, kVectors>(d, in + k, step, out_gradient, pixels, co, here());
-  for (; k < ci; ++k) dense_weights_tile<1, kVectors>(d, in + k, step, out_gradient, pixels, co, here());
+  const auto next = [&](int inputs) {
+    k += inputs;
+    pairs.in += inputs;
+    gradients += static_cast<ptrdiff_t>(inputs) * co;
+  };
+  for (; ci - k >= kInputs && !(kInputs == 6 && ci - k == 8); next(kInputs))
+    dense_weights_tile<kInputs, kVectors>(d, pairs, step, co, gradients);
+  for (; ci - k >= 4; next(4)) dense_weights_tile<4, kVectors>(d, pairs, step, co, gradients);
+  for (; k < ci; next(1)) dense_weights_tile<1, kVectors>(d, pairs, step, co, gradients);
 }
 
 template <class D>
-void dense_weights(const float* in, Taps taps, int ci, ptrdiff_t step, const float* out_gradient, int pixels, int co,
-                   float* gradients) {
+void dense_weights(const float* in, ptrdiff_t in_row, Taps taps, int ci, ptrdiff_t step, const float* out_gradient,
+                   ptrdiff_t gradient_row, int rows, int pixels, int co, float* gradients) {
   const D d;
   const int lanes = static_cast<int>(hn::Lanes(d));
   for (int t = 0; t < taps.count; ++t, gradients += static_cast<ptrdiff_t>(ci) * co) {
-    const float* x = in + taps.offsets[t];
+    RowPairs pairs = {in + taps.offsets[t], in_row, out_gradient, gradient_row, rows, pixels};
     int b = 0;
-    for (; b + 2 * lanes <= co; b += 2 * lanes)
-      dense_weights_columns<2>(d, x, ci, step, out_gradient + b, pixels, co, gradients + b);
-    if (b < co) dense_weights_columns<1>(d, x, ci, step, out_gradient + b, pixels, co, gradients + b);
+    for (; b + 2 * lanes <= co; b += 2 * lanes, pairs.gradient += 2 * lanes)
+      dense_weights_columns<2>(d, pairs, ci, step, co, gradients + b);
+    if (b < co) dense_weights_columns<1>(d, pairs, ci, step, co, gradients + b);
   }
 }
 
@@ -336,8 +457,8 @@ void max_pool(const float* x, ptrdiff_t pixel, int h, int w, int c, const Window
   const auto lowest = hn::Set(d, -std::numeric_limits<float>::infinity());
   for_windows(h, w, window, [&](Span rows, Span columns, ptrdiff_t to) {
     for (int b = 0; b < c; b += lanes) {
-      const auto most = fold_window(d, x + b, pixel, w * pixel, rows, columns, lowest,
-                                    [](auto a, auto v) { return hn::Max(a, v); });
+      const auto most =
+          fold_window(d, x + b, pixel, w * pixel, rows, columns, lowest, [](auto a, auto v) { return hn::Max(a, v); });
       hn::StoreU(most, d, out + to * c + b);
     }
   });
@@ -542,8 +663,7 @@ HWY_INLINE void combine_block(D d, const Inflow* inflows, int count, const float
       auto start = first ? k : hn::LoadU(d, out + at);
       if (first && value_scale) start = hn::MulAdd(vs, hn::LoadU(d, value + at), start);
       auto g = hn::LoadU(d, in.gradient + at);
-      if (in.relu_scale)
-        g = hn::IfThenElseZero(hn::Gt(hn::MulAdd(ra, hn::LoadU(d, value + at), rs), hn::Zero(d)), g);
+      if (in.relu_scale) g = hn::IfThenElseZero(hn::Gt(hn::MulAdd(ra, hn::LoadU(d, value + at), rs), hn::Zero(d)), g);
       hn::StoreU(hn::MulAdd(scale, g, start), d, out + at);
     }
   }
@@ -554,8 +674,7 @@ void combine(const Inflow* inflows, int count, const float* value, const float* 
              size_t pixels, int c, float* out) {
   const D d;
   const int lanes = static_cast<int>(hn::Lanes(d));
-  for (int b = 0; b < c; b += lanes)
-    combine_block(d, inflows, count, value, value_scale, constant, pixels, b, c, out);
+  for (int b = 0; b < c; b += lanes) combine_block(d, inflows, count, value, value_scale, constant, pixels, b, c, out);
 }
 
 template <class D>

@@ -24,10 +24,10 @@ struct Window {
 // One summand of a mixture: weight * relu(scale * value + shift), or scale * value + shift where `relu` is not set (the
 // weight is then part of both).
 struct MixTerm {
-  const float* value = nullptr;  // first channel of the first pixel
-  ptrdiff_t pixel = 0;           // floats from a pixel to the next
-  const float* scale = nullptr;  // per channel
-  const float* shift = nullptr;  // per channel; only read where `relu` is set
+  const float* value = nullptr;   // first channel of the first pixel
+  ptrdiff_t pixel = 0;            // floats from a pixel to the next
+  const float* scale = nullptr;   // per channel
+  const float* shift = nullptr;   // per channel; only read where `relu` is set
   const float* centre = nullptr;  // per channel, subtracted from the value in reductions; null: zero
   float weight = 1;
   bool relu = false;
@@ -46,8 +46,8 @@ struct Inflow {
 struct ImageKernels {
   int lanes;
 
-  // out, of (h + 2 halo_h) x (w + 2 halo_w) x c, becomes relu(scale * x + shift) inside and zero in its halo. `pixel` is
-  // the distance of pixels in x, of which `channels` are read. scale may be null (then shift is not read).
+  // out, of (h + 2 halo_h) x (w + 2 halo_w) x c, becomes relu(scale * x + shift) inside and zero in its halo. `pixel`
+  // is the distance of pixels in x, of which `channels` are read. scale may be null (then shift is not read).
   void (*pad)(const float* x, ptrdiff_t pixel, int channels, int h, int w, const float* scale, const float* shift,
               bool relu, float* out, int c, int halo_h, int halo_w);
 
@@ -58,12 +58,13 @@ struct ImageKernels {
   void (*dense)(const float* in, Taps taps, int ci, const float* weights, ptrdiff_t step, int pixels, int co, bool add,
                 float* out);
 
-  // gradients[t] += sum_i in[i * step + t] * out_gradient[i]
-  void (*depthwise_weights)(const float* in, Taps taps, ptrdiff_t step, const float* out_gradient, int pixels, int c,
-                            float* gradients);
-  // gradients[t][k][o] += sum_i in[i * step + t][k] * out_gradient[i][o]
-  void (*dense_weights)(const float* in, Taps taps, int ci, ptrdiff_t step, const float* out_gradient, int pixels,
-                        int co, float* gradients);
+  // gradients[t] += sum_i in[i * step + t] * out_gradient[i], over `rows` rows of `pixels` pixels; rows of the input
+  // that belong to successive rows of the gradient are `in_row` floats apart.
+  void (*depthwise_weights)(const float* in, ptrdiff_t in_row, Taps taps, ptrdiff_t step, const float* out_gradient,
+                            ptrdiff_t gradient_row, int rows, int pixels, int c, float* gradients);
+  // gradients[t][k][o] += sum_i in[i * step + t][k] * out_gradient[i][o], likewise
+  void (*dense_weights)(const float* in, ptrdiff_t in_row, Taps taps, int ci, ptrdiff_t step, const float* out_gradient,
+                        ptrdiff_t gradient_row, int rows, int pixels, int co, float* gradients);
 
   // in_gradient[i * step + t] += weights[t] * out_gradient[i]: the transpose of depthwise, for steps beyond one pixel.
   void (*depthwise_scatter)(const float* out_gradient, Taps taps, const float* weights, ptrdiff_t step, int pixels,
@@ -84,13 +85,13 @@ struct ImageKernels {
 
   // out = bias + sum of terms
   void (*mix)(const MixTerm* terms, int count, const float* bias, size_t pixels, int c, float* out);
-  // sums[0..c) = sum of g; then for each term two rows of c: the sum of g and the sum of g * (value - centre), where its
-  // relu lets g pass (for terms without relu the first row is left unset).
+  // sums[0..c) = sum of g; then for each term two rows of c: the sum of g and the sum of g * (value - centre), where
+  // its relu lets g pass (for terms without relu the first row is left unset).
   void (*mix_sums)(const float* g, const MixTerm* terms, int count, size_t pixels, int c, float* sums);
 
   // out = sum of inflows + value_scale * value + constant; the last two are left out where value_scale is null.
-  void (*combine)(const Inflow* inflows, int count, const float* value, const float* value_scale,
-                  const float* constant, size_t pixels, int c, float* out);
+  void (*combine)(const Inflow* inflows, int count, const float* value, const float* value_scale, const float* constant,
+                  size_t pixels, int c, float* out);
 
   // to += weight * from, c channels of pixels that lie `to_pixel` and `from_pixel` apart.
   void (*add_scaled)(const float* from, ptrdiff_t from_pixel, float weight, size_t pixels, int c, float* to,

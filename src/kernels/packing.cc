@@ -61,8 +61,8 @@ void Packing::pack(int index, const std::vector<const float*>& parameters, float
     for (int o = 0; o < co; ++o) {
       if (unit.halves && tap_of_half(o, co) != static_cast<int>(t)) continue;
       for (int i = 0; i < ci; ++i) {
-        const float w = unit.halves ? from[static_cast<size_t>(o) * ci + i]
-                                    : from[(static_cast<size_t>(o) * ci + i) * taps + t];
+        const float w =
+            unit.halves ? from[static_cast<size_t>(o) * ci + i] : from[(static_cast<size_t>(o) * ci + i) * taps + t];
         dense[(t * ci + i) * cop + o] = w;
         if (transposed) transposed[(t * co + o) * cip + i] = w;
       }
@@ -92,7 +92,8 @@ void Packing::unpack(int index, const float* gradients, int groups, const std::v
     for (int i = 0; i < ci; ++i) {
       for (int o = 0; o < co; ++o) {
         if (unit.halves && tap_of_half(o, co) != static_cast<int>(t)) continue;
-        const size_t place = unit.halves ? static_cast<size_t>(o) * ci + i : (static_cast<size_t>(o) * ci + i) * taps + t;
+        const size_t place =
+            unit.halves ? static_cast<size_t>(o) * ci + i : (static_cast<size_t>(o) * ci + i) * taps + t;
         to[place] = sum(gradients_[index].dense + (t * ci + i) * cop + o);
       }
     }

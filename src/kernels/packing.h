@@ -10,8 +10,8 @@ namespace nascent::kernels {
 
 // Offsets (in floats) of one unit's arrays within a block for the whole cell.
 struct UnitPacking {
-  size_t depthwise = 0;  // [tap][input]
-  size_t dense = 0;      // [tap][input][output], outputs padded
+  size_t depthwise = 0;   // [tap][input]
+  size_t dense = 0;       // [tap][input][output], outputs padded
   size_t transposed = 0;  // [tap][output][input], inputs padded; for the backward pass
 };
 

@@ -29,8 +29,7 @@ struct Placed {
 // Values with the place in `steps` of what makes them; inputs come first.
 std::vector<int> order_of_values(const CellProgram& program) {
   std::vector<int> order(program.values.size(), -1);
-  for (size_t i = 0; i < program.steps.size(); ++i)
-    order[output_of(program, program.steps[i])] = static_cast<int>(i);
+  for (size_t i = 0; i < program.steps.size(); ++i) order[output_of(program, program.steps[i])] = static_cast<int>(i);
   return order;
 }
 

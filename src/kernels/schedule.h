@@ -17,8 +17,8 @@ struct ForwardSchedule {
 // Without batch statistics everything is one phase.
 ForwardSchedule schedule_forward(const CellProgram& program, bool batch_statistics);
 
-// The backward pass goes from value to value: the gradient of a value is complete when every unit that reads it has been
-// differentiated, which is done then and there.
+// The backward pass goes from value to value: the gradient of a value is complete when every unit that reads it has
+// been differentiated, which is done then and there.
 struct BackwardSchedule {
   std::vector<std::vector<int>> phases;  // values
   std::vector<int> phase;                // per value; -1: not visited

@@ -37,7 +37,8 @@ std::vector<float> drop_mask(int64_t images, const CellContext& context, int edg
   return mask;
 }
 
-Cell::Cell(const CellPlan& plan) : type_(plan.type), input_shapes_(plan.input_shapes), output_shape_(plan.output_shape) {
+Cell::Cell(const CellPlan& plan)
+    : type_(plan.type), input_shapes_(plan.input_shapes), output_shape_(plan.output_shape) {
   parts_.output = plan.output;
   parts_.output_edges = plan.output_edges;
   parts_.shortcut_edge = plan.shortcut_edge;

@@ -27,8 +27,8 @@ struct Pass : torch::CustomClassHolder {
   const Cell* cell = nullptr;
   std::shared_ptr<const LoweredCell> lowered;
   CellContext context;
-  std::vector<std::vector<int>> active;       // of the mixture
-  std::vector<std::vector<float>> masks;      // by edge, empty where nothing is dropped
+  std::vector<std::vector<int>> active;   // of the mixture
+  std::vector<std::vector<float>> masks;  // by edge, empty where nothing is dropped
   bool keep = false, per_image = false;
   int64_t images = 0;
   // Filled by the forward pass.
@@ -76,7 +76,8 @@ void spread_row_gradients(const Pass& pass, const std::vector<float>& rows, at::
     const WeightRow& row = pass.lowered->rows[r];
     for (int64_t n = 0; n < columns; ++n) {
       const float gradient = rows[r * columns + n] * pass.mask(row, n);
-      if (ops.defined() && row.site >= 0) ops.data_ptr<float>()[pass.op_index(row, n)] += gradient * pass.edge_weight(row);
+      if (ops.defined() && row.site >= 0)
+        ops.data_ptr<float>()[pass.op_index(row, n)] += gradient * pass.edge_weight(row);
       if (edges.defined() && row.edge >= 0) edges.data_ptr<float>()[row.edge] += gradient * pass.op_weight(row, n);
     }
   }
@@ -92,8 +93,7 @@ class FusedCellFunction : public torch::autograd::Function<FusedCellFunction> {
   static variable_list plain_backward(const Pass& pass, const variable_list& saved, const at::Tensor& outer);
 };
 
-at::Tensor FusedCellFunction::forward(AutogradContext* context, c10::intrusive_ptr<Pass> pass,
-                                      at::TensorList tensors) {
+at::Tensor FusedCellFunction::forward(AutogradContext* context, c10::intrusive_ptr<Pass> pass, at::TensorList tensors) {
   const kernels::CellProgram& program = *pass->lowered->program;
   kernels::ForwardCall call{.images = static_cast<int>(pass->images),
                             .threads = at::get_num_threads(),
@@ -198,7 +198,9 @@ variable_list FusedCellFunction::backward(AutogradContext* context, variable_lis
 }
 
 bool can_fuse(const std::vector<at::Tensor>& inputs, const CellMixture* mixture) {
-  const auto plain_float = [](const at::Tensor& x) { return !x.defined() || (x.is_cpu() && x.scalar_type() == at::kFloat); };
+  const auto plain_float = [](const at::Tensor& x) {
+    return !x.defined() || (x.is_cpu() && x.scalar_type() == at::kFloat);
+  };
   if (engine() != Engine::fused) return false;
   if (mixture && !(plain_float(mixture->ops) && plain_float(mixture->edges))) return false;
   return std::all_of(inputs.begin(), inputs.end(), plain_float);
@@ -237,8 +239,7 @@ at::Tensor FusedCell::forward(const std::vector<at::Tensor>& inputs, const CellC
   }
   pass->per_image = masked || mixture.ops.dim() == 3;
   if (masked) {
-    for (int edge = 0; edge < cell_.edge_count(); ++edge)
-      pass->masks.push_back(drop_mask(pass->images, context, edge));
+    for (int edge = 0; edge < cell_.edge_count(); ++edge) pass->masks.push_back(drop_mask(pass->images, context, edge));
   }
   tensors.insert(tensors.end(), pass->lowered->parameters.begin(), pass->lowered->parameters.end());
   pass->keep = at::GradMode::is_enabled() && std::any_of(tensors.begin(), tensors.end(), [](const at::Tensor& tensor) {

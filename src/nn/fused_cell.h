@@ -17,7 +17,8 @@ class FusedCell {
  public:
   explicit FusedCell(const Cell& cell) : cell_(cell) {}
 
-  // What Cell::plain_states gives; undefined where the engine in use cannot or must not do it. Second derivatives are taken through the plain twin.
+  // What Cell::plain_states gives; undefined where the engine in use cannot or must not do it. Second derivatives are
+  // taken through the plain twin.
   at::Tensor forward(const std::vector<at::Tensor>& inputs, const CellContext& context);
 
  private:

@@ -122,10 +122,10 @@ Read Lowering::factorized_reduce(const Layer& layer, const Read& read) {
 Read Lowering::pool(const Layer& layer, const Read& read) {
   const Stage& stage = layer.stage();
   if (read.norm >= 0 || read.relu) throw NotFusable();
-  Unit unit{.kind = stage.kind == StageKind::max_pool ? Unit::Kind::max_pool : Unit::Kind::avg_pool,
-            .input = read,
-            .window = {stage.kernel_h, stage.kernel_w, stage.stride_h, stage.stride_w, stage.padding_h,
-                       stage.padding_w}};
+  Unit unit{
+      .kind = stage.kind == StageKind::max_pool ? Unit::Kind::max_pool : Unit::Kind::avg_pool,
+      .input = read,
+      .window = {stage.kernel_h, stage.kernel_w, stage.stride_h, stage.stride_w, stage.padding_h, stage.padding_w}};
   for (const Unit& other : program().units) {
     const auto& a = other.window;
     const auto& b = unit.window;

@@ -43,6 +43,8 @@ class Network : public torch::nn::Module {
   const NetworkPlan& plan() const { return plan_; }
   // True where cells have weights to take from a mixture.
   bool is_mixed() const;
+  // The memory format of plain operations; by itself the network takes what is faster. For benchmarks.
+  void use_channels_last(bool on) { channels_last_ = on; }
 
  private:
   void check(const at::Tensor& images, const ForwardContext& context) const;

@@ -10,10 +10,12 @@
 #include "core/text.h"
 #include "run/architecture_section.h"
 #include "run/cell_section.h"
+#include "run/collapse_section.h"
 #include "run/curve_section.h"
 #include "run/event_store.h"
 #include "run/headline.h"
 #include "run/html.h"
+#include "run/stage_section.h"
 #include "run/table_sections.h"
 
 namespace nascent {
@@ -49,7 +51,10 @@ std::string report_page(const RunDirectory& run) {
   std::optional<EventStore> store;
   if (std::filesystem::exists(run.events_path())) store.emplace(run.events_path(), EventStore::Access::read);
   const std::optional<Genotype> genotype = run.genotype();
-  std::string markup = store ? headline(run, store->events("epoch"), store->last_step()) : headline(run, {}, 0);
+  const std::vector<Event> epochs = store ? store->events("epoch") : std::vector<Event>();
+  std::string markup = headline(run, epochs, store ? store->last_step() : 0);
+  if (store) markup += collapse_notice(store->events("collapse"), static_cast<int64_t>(epochs.size()));
+  markup += stage_section(run.result());
   if (genotype) markup += cell_section(*genotype);
   if (store) {
     markup += curve_section(*store);

@@ -78,8 +78,10 @@ std::string option_table(const std::vector<OptionRow>& options, bool mark) {
 }  // namespace
 
 std::string result_section(const RunDirectory& run) {
-  const Json result = run.result();
-  if (!result.is_object() || result.empty()) return "";
+  Json result = run.result();
+  if (!result.is_object()) return "";
+  result.erase("stages");  // they have a section of their own
+  if (result.empty()) return "";
   std::vector<html::Row> rows;
   add_rows(result, "", rows);
   return html::section("Result", html::table({"", "value"}, rows));

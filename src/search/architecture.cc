@@ -23,20 +23,6 @@ at::Tensor initial(at::IntArrayRef shape, const ArchitectureOptions& options, co
   return values;
 }
 
-constexpr double kNever = -1e9;  // a logit whose probability is 0
-
-std::vector<int64_t> indices_of(const std::vector<std::string>& names, const std::vector<std::string>& ops) {
-  std::vector<int64_t> indices;
-  for (const auto& name : names) {
-    const auto it = std::find(ops.begin(), ops.end(), name);
-    if (it == ops.end())
-      fail("--exclude {}: the space has no such operation.{} It has {}.", name, suggestion(name, ops), join(ops, ", "));
-    indices.push_back(it - ops.begin());
-  }
-  if (indices.size() >= ops.size()) fail("--exclude leaves no operation to choose from.");
-  return indices;
-}
-
 // Rows of the edge weights, grouped by the node they lead into (the cell's output last).
 std::vector<std::vector<int>> edges_by_node(const CellChoices& cell) {
   std::vector<std::vector<int>> groups;
@@ -50,9 +36,21 @@ std::vector<std::vector<int>> edges_by_node(const CellChoices& cell) {
 
 }  // namespace
 
+std::vector<int64_t> excluded_indices(const std::vector<std::string>& names, const std::vector<std::string>& ops) {
+  std::vector<int64_t> indices;
+  for (const auto& name : names) {
+    const auto it = std::find(ops.begin(), ops.end(), name);
+    if (it == ops.end())
+      fail("--exclude {}: the space has no such operation.{} It has {}.", name, suggestion(name, ops), join(ops, ", "));
+    indices.push_back(it - ops.begin());
+  }
+  if (indices.size() >= ops.size()) fail("--exclude leaves no operation to choose from.");
+  return indices;
+}
+
 Architecture::Architecture(const Space& space, const ArchitectureOptions& options) : options_(options) {
   const auto ops = static_cast<int64_t>(space.ops().size());
-  const auto excluded = indices_of(options.exclude, space.ops());
+  const auto excluded = excluded_indices(options.exclude, space.ops());
   for (const auto& choices : space.cells()) {
     Cell cell;
     cell.type = choices.type;

@@ -26,6 +26,11 @@ struct ArchitectureOptions {
   uint64_t seed = 0;
 };
 
+constexpr double kNever = -1e9;  // a logit whose probability is 0
+
+// Indices of the operations that --exclude names; an Error where one is unknown or none is left.
+std::vector<int64_t> excluded_indices(const std::vector<std::string>& names, const std::vector<std::string>& ops);
+
 class Architecture : public Stateful {
  public:
   Architecture(const Space& space, const ArchitectureOptions& options);

@@ -28,11 +28,9 @@ class BilevelObjective : public Objective {
 
   void weight_step(const SearchStep& step, SearchStepResult& result) {
     const auto loss = setup_.problem.loss(step.train, step.place);
-    auto gradient = gradients(loss.value, setup_.problem.weights());
-    result.gradient_norm = clip_gradients(gradient, setup_.clip);
-    setup_.weights.step(gradient, step.weights_lr);
     result.train_loss = loss.value.item<double>();
     result.train_top1 = loss.top1;
+    move_weights(gradients(loss.value, setup_.problem.weights()), step.weights_lr, result);
   }
 };
 

@@ -21,6 +21,9 @@ struct ObjectiveSetup {
   ArchitectureUpdate& update;
   Optimizer& weights;
   double clip = 0;  // largest norm of the weights' gradient
+  // Single level: which block of parameters a step moves, "both", or one of the two, "cyclic" or "random" (GAEA,
+  // Algorithm 1).
+  std::string blocks = "both";
 };
 
 struct SearchStep {
@@ -33,7 +36,7 @@ struct SearchStep {
 struct SearchStepResult {
   double train_loss = 0, train_top1 = 0;
   double valid_loss = 0, valid_top1 = 0;
-  double gradient_norm = 0;  // of the weights, before clipping
+  double gradient_norm = 0;  // of the weights, before clipping; 0 where they rested
 };
 
 class Objective {
@@ -48,6 +51,9 @@ class Objective {
   virtual SearchStepResult step(const SearchStep& step) = 0;
 
  protected:
+  // Clips the gradients and moves the weights by them, unless something is not finite.
+  void move_weights(std::vector<at::Tensor> gradients, double rate, SearchStepResult& result);
+
   ObjectiveSetup setup_;
 };
 

@@ -29,10 +29,10 @@ struct SearchPlace {
 
 struct RelaxationOptions {
   std::string relaxation = "softmax";
-  std::string domain = "logits";     // what the parameters are: "logits" or "simplex"
-  bool edge_weights = false;         // every edge has a weight of its own (PC-DARTS)
-  std::vector<std::string> exclude;  // operations left out of the search
-  double spread = 1e-3;              // of the initial logits
+  std::string domain = "logits";       // what the parameters are: "logits" or "simplex"
+  bool edge_weights = false;           // every edge has a weight of its own (PC-DARTS)
+  std::vector<std::string> exclude{};  // operations left out of the search
+  double spread = 1e-3;                // of the initial logits
   double temperature = 10, temperature_end = 0.1;
   std::string anneal = "linear";                  // how the temperature falls: "linear" or "exponential"
   double stretch_low = -0.1, stretch_high = 1.1;  // of hard-concrete gates

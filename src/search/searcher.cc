@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "core/log.h"
+#include "search/collapse.h"
 #include "search/one_shot.h"
 #include "train/weights.h"
 
@@ -20,6 +22,10 @@ void SearchOptions::declare(OptionTable& table) {
   section.add("freeze-epochs", freeze_epochs, "epochs at the start in which only the weights learn").range(0, 100000);
   section.add("objective", objective, "which data judges the architecture")
       .one_of(Objective::Registry::instance().names());
+  section
+      .add("blocks", blocks,
+           "single level: a step moves both weights and architecture, or one of them, in turn or drawn by lot")
+      .one_of({"both", "cyclic", "random"});
   section.add("discretisation", discretisation, "how what was learnt becomes a cell")
       .one_of(Discretisation::Registry::instance().names());
   section.add("samples", samples, "best-sample: architectures that are compared").range(1, 1e6);
@@ -77,8 +83,15 @@ Searcher::Searcher(std::shared_ptr<const Space> space, std::shared_ptr<Network> 
   gradient_ = ArchitectureGradient::Registry::instance().make(
       options.gradient.gradient, GradientSetup{*problem_, options_.gradient, options_.weights, *weights_});
   objective_ = Objective::Registry::instance().make(
-      options.objective, ObjectiveSetup{*problem_, *gradient_, *update_, *weights_, options.weights.clip});
+      options.objective,
+      ObjectiveSetup{*problem_, *gradient_, *update_, *weights_, options.weights.clip, options.blocks});
   const bool holds_out = objective_->holds_out_data();
+  if (holds_out && options.blocks != "both") {
+    fail(
+        "--blocks {} is how a single-level search shares out its steps; with --objective {} weights and architecture "
+        "take turns on data of their own. Use --objective single-level, or --blocks both.",
+        options.blocks, options.objective);
+  }
   if (!holds_out && options.gradient.gradient != "first-order") {
     fail(
         "The gradient '{}' belongs to a bilevel problem; with --objective {} there is one loss and only --gradient "
@@ -166,12 +179,11 @@ StepReport Searcher::step(int64_t epoch, int64_t step, EventSink& events) {
   sums_.add(result, judged);
   here_ = place(epoch, step + 1);
   report.loss = judged ? result.train_loss + result.valid_loss : result.train_loss;
+  report.gradient_norm = result.gradient_norm;
   report.note =
       fmt::format("epoch {}  loss {:.3f}  accuracy {:.1f} %", epoch + 1, result.train_loss, result.train_top1);
-  Json values = {{"train_loss", result.train_loss},
-                 {"train_top1", result.train_top1},
-                 {"lr", work.weights_lr},
-                 {"grad_norm", result.gradient_norm}};
+  Json values = {{"train_loss", result.train_loss}, {"train_top1", result.train_top1}, {"lr", work.weights_lr}};
+  if (result.gradient_norm > 0) values["grad_norm"] = result.gradient_norm;
   if (judged) values.update({{"valid_loss", result.valid_loss}, {"valid_top1", result.valid_top1}});
   events.emit({"step", epoch, work.place.step + 1, std::move(values)});
   return report;
@@ -199,15 +211,13 @@ Json architecture_event(const Space& space, const Mixture& probabilities, const 
   return {{"ops", space.ops()}, {"cells", std::move(cells)}, {"genotype", to_text(genotype, "json")}};
 }
 
-int skip_connections(const Genotype& genotype) {
+int skip_connections(const CellGenotype& cell) {
   int skips = 0;
-  for (const auto& cell : genotype.cells) {
-    for (const auto& node : cell.nodes) {
-      // Where operations stand on nodes, edges carry no choice of their own.
-      if (!node.op.empty()) continue;
-      skips += static_cast<int>(std::count_if(node.edges.begin(), node.edges.end(),
-                                              [](const GenotypeEdge& edge) { return edge.op == "skip_connect"; }));
-    }
+  for (const auto& node : cell.nodes) {
+    // Where operations stand on nodes, edges carry no choice of their own.
+    if (!node.op.empty()) continue;
+    skips += static_cast<int>(std::count_if(node.edges.begin(), node.edges.end(),
+                                            [](const GenotypeEdge& edge) { return edge.op == "skip_connect"; }));
   }
   return skips;
 }
@@ -230,14 +240,31 @@ void Searcher::end_epoch(int64_t epoch, EventSink& events) {
     values["supernet_top1"] = mixture_accuracy();
     values["discretised_top1"] = shared_accuracy(current);
   }
-  values["skip_connections"] = skip_connections(current);
+  int skips = 0;
+  for (const auto& cell : current.cells) skips += skip_connections(cell);
+  values["skip_connections"] = skips;
   for (const auto& cell : current.cells) {
     if (current.cells.size() > 4) break;  // a curve per cell of a long network says nothing
+    if (current.cells.size() > 1) values["skip_connections_" + cell.type] = skip_connections(cell);
     values["width_" + cell.type] = cell_width(cell);
     values["depth_" + cell.type] = cell_depth(cell);
   }
   events.emit({"epoch", epoch, done, std::move(values)});
   events.emit({"architecture", epoch, done, architecture_event(*space_, probabilities, current)});
+  report_collapse(epoch, events);
+}
+
+std::string Searcher::collapse() const {
+  const bool learning = here_.step > options_.freeze_epochs * steps() && !relaxation_->parameters().empty();
+  return learning ? describe(collapsed_cells(*space_, leaning(), probabilities())) : "";
+}
+
+// An event every epoch, a line in the terminal when it begins or changes.
+void Searcher::report_collapse(int64_t epoch, EventSink& events) {
+  const std::string now = collapse();
+  if (!now.empty()) events.emit({"collapse", epoch, (epoch + 1) * steps(), {{"text", now}}});
+  if (!now.empty() && now != collapse_) log::warning("Epoch {}: the search has collapsed: {}.", epoch + 1, now);
+  collapse_ = now;
 }
 
 void Searcher::save(State& state, const std::string& prefix) const {

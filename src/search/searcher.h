@@ -25,6 +25,7 @@ struct SearchOptions {
   int epochs = 50;
   int freeze_epochs = 0;  // the architecture rests for so many epochs at the start
   std::string objective = "bilevel";
+  std::string blocks = "both";  // single level: what a step moves: "both", or one block, "cyclic" or "random"
   std::string discretisation = "strongest";
   int samples = 100;     // best-sample: architectures that are compared
   int judge_images = 0;  // held-out images that score the supernet before and after discretisation; 0: none
@@ -56,6 +57,9 @@ class Searcher : public Job {
   // The same by the strongest probabilities: what the search leans to at present, without any evaluation.
   Genotype leaning() const;
   Mixture probabilities() const { return relaxation_->probabilities(here_); }
+  // What has collapsed (search/collapse.h) in the cells that the search leans to; "" for nothing, and while the
+  // architecture has not begun to learn.
+  std::string collapse() const;
   // Accuracy (percent) with shared weights on held-out images: of the mixture, of an architecture.
   double mixture_accuracy();
   double shared_accuracy(const Genotype& genotype);
@@ -78,6 +82,7 @@ class Searcher : public Job {
     void add(const SearchStepResult& result, bool judged);
   };
 
+  void report_collapse(int64_t epoch, EventSink& events);
   SearchPlace place(int64_t epoch, int64_t step) const;
   double accuracy(const Mixture& mixture);
   TensorBatch next_held_out(int64_t epoch, int64_t step);
@@ -97,7 +102,8 @@ class Searcher : public Job {
   std::unique_ptr<Optimizer> weights_;
   std::unique_ptr<Objective> objective_;
   EpochSums sums_;
-  SearchPlace here_;  // after the last step
+  std::string collapse_;  // what was said last
+  SearchPlace here_;      // after the last step
 };
 
 }  // namespace nascent

@@ -1,5 +1,6 @@
-// Single level ("ERM"): weights and architecture minimise one loss on the same batch, from one backward pass (GAEA, eq.
-// 3).
+// Single level ("ERM"): weights and architecture minimise one loss on the same data (GAEA, eq. 3): both from one
+// backward pass, or one block of parameters a step, in turn or drawn by lot (GAEA, Algorithm 1).
+#include "core/random.h"
 #include "search/objective.h"
 
 namespace nascent {
@@ -11,22 +12,33 @@ class SingleLevelObjective : public Objective {
   bool holds_out_data() const override { return false; }
 
   SearchStepResult step(const SearchStep& step) override {
+    const auto [weights, architecture] = blocks(step);
     const auto loss = setup_.problem.loss(step.train, step.place, /*regularised=*/true);
-    std::vector<at::Tensor> inputs = setup_.problem.weights();
-    const size_t weights = inputs.size();
-    if (!step.architecture_frozen) {
+    SearchStepResult result{.train_loss = loss.value.item<double>(), .train_top1 = loss.top1};
+    Tensors inputs = weights ? setup_.problem.weights() : Tensors();
+    const auto split = static_cast<ptrdiff_t>(inputs.size());
+    if (architecture) {
       for (const auto& tensor : setup_.problem.architecture()) inputs.push_back(tensor);
     }
     const auto all = gradients(loss.value, inputs);
-    std::vector<at::Tensor> of_weights(all.begin(), all.begin() + static_cast<ptrdiff_t>(weights));
-    SearchStepResult result;
-    result.gradient_norm = clip_gradients(of_weights, setup_.clip);
-    setup_.weights.step(of_weights, step.weights_lr);
-    if (!step.architecture_frozen)
-      setup_.update.step({all.begin() + static_cast<ptrdiff_t>(weights), all.end()}, step.place);
-    result.train_loss = loss.value.item<double>();
-    result.train_top1 = loss.top1;
+    if (weights) move_weights({all.begin(), all.begin() + split}, step.weights_lr, result);
+    if (architecture) setup_.update.step({all.begin() + split, all.end()}, step.place);
     return result;
+  }
+
+ private:
+  struct Blocks {
+    bool weights, architecture;
+  };
+
+  // While the architecture is frozen, every step belongs to the weights.
+  Blocks blocks(const SearchStep& step) const {
+    if (step.architecture_frozen) return {true, false};
+    if (setup_.blocks == "both") return {true, true};
+    const auto at = static_cast<uint64_t>(step.place.step);
+    const bool weights =
+        setup_.blocks == "cyclic" ? at % 2 == 0 : RandomStream(step.place.seed, "block", {at}).below(2) == 0;
+    return {weights, !weights};
   }
 };
 

@@ -6,9 +6,11 @@
 #include <cstdlib>
 
 #include "core/files.h"
+#include "run/collapse_section.h"
 #include "run/event_store.h"
 #include "run/html.h"
 #include "run/sample_run.h"
+#include "run/stage_section.h"
 
 namespace nascent {
 namespace {
@@ -161,6 +163,28 @@ TEST_F(ReportTest, SurvivesOddNumbersAndShapes) {
   events.emit({"architecture", 0, 1, {{"ops", {"a"}}, {"cells", {{"x", 3}, {"y", {{"probabilities", {1, 2}}}}}}}});
   events.emit({"architecture", 0, 1, {{"ops", {"a"}}, {"cells", {{"z", {{"probabilities", {{0.5}, {}}}}}}}}});
   EXPECT_EQ(unbalanced_tag(report_page(run)), "");
+}
+
+TEST(CollapseNotice, TellsSinceWhen) {
+  const auto at = [](int64_t epoch) { return Event{"collapse", epoch, 10, {{"text", "every edge is <skip>"}}}; };
+  EXPECT_EQ(collapse_notice({}, 5), "");
+  EXPECT_THAT(collapse_notice({at(0), at(3), at(4)}, 5),
+              AllOf(HasSubstr("since epoch 4, every edge is &lt;skip&gt;"), HasSubstr("class=\"notice failed\"")));
+  EXPECT_THAT(collapse_notice({at(0), at(1)}, 5), HasSubstr("epoch 2 (every edge is &lt;skip&gt;), and recovered"));
+}
+
+TEST(StageSection, ShowsCandidatesAndSearches) {
+  EXPECT_EQ(stage_section(Json::object()), "");
+  const Json result = Json::parse(R"({"stages": {
+    "searches": [{"seed": 7, "folder": "search-1", "candidate": 1, "entropy": 0.5, "collapse": "every edge is skip"}],
+    "candidates": [
+      {"candidate": 1, "found_by_seeds": [7, 8], "cell": "|a<b~0|", "valid_top1": 81.5, "kept": true,
+       "test_top1": [90, 92], "mean": 91, "deviation": 1.4142},
+      {"candidate": 2, "found_by_seeds": [9], "cell": "|c~0|", "valid_top1": 12.25, "kept": false}]}})");
+  EXPECT_THAT(
+      stage_section(result),
+      AllOf(HasSubstr("91.00 % ± 1.41"), HasSubstr("7, 8"), HasSubstr("12.25 %"), HasSubstr(">out<"),
+            HasSubstr("|a&lt;b~0|"), HasSubstr("href=\"search-1/report.html\""), HasSubstr("every edge is skip")));
 }
 
 TEST(Html, EscapesTheFiveSigns) { EXPECT_EQ(html::escape("<a b='c\"&'>"), "&lt;a b=&#39;c&quot;&amp;&#39;&gt;"); }

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "core/error.h"
 #include "core/interrupt.h"
 #include "data/image_data.h"
 #include "nn/inherit.h"
@@ -81,6 +82,11 @@ SearchOptions with_edge_weights(SearchOptions options) {
   return options;
 }
 
+SearchOptions with_blocks(SearchOptions options, const std::string& blocks) {
+  options.blocks = blocks;
+  return options;
+}
+
 struct Method {
   std::string name;
   SearchOptions options;
@@ -121,7 +127,6 @@ TEST_P(EveryMethod, ResumesExactly) {
 
 TEST_P(EveryMethod, FindsAMemberOfTheSpace) {
   for (const std::string space : {"nasbench201", "darts", "nasbench1shot1-s1"}) {
-    if (GetParam().options.relaxation.relaxation == "gates" && space == "nasbench1shot1-s1") continue;
     SearchOptions options = GetParam().options;
     options.epochs = 1;
     options.samples = 3;
@@ -148,6 +153,10 @@ std::vector<Method> methods() {
       {"pc_darts", with_edge_weights(method("softmax", "optimizer", "first-order")), 4},
       {"gaea_pc_darts", with_edge_weights(method("simplex", "exponentiated-gradient", "first-order")), 2},
   };
+  for (const std::string blocks : {"cyclic", "random"}) {
+    all.push_back({"gaea_erm_" + blocks,
+                   with_blocks(method("simplex", "exponentiated-gradient", "first-order", "single-level"), blocks)});
+  }
   for (auto& item : all) {
     if (item.name == "rs_ws" || item.name == "enas") item.options.discretisation = "best-sample";
     item.options.samples = 5;
@@ -165,6 +174,77 @@ TEST(Searcher, FrozenArchitectureDoesNotMove) {
   const at::Tensor before = search.searcher->probabilities().at("cell").ops.detach().clone();
   run_job(*search.searcher, {});
   EXPECT_TRUE(search.searcher->probabilities().at("cell").ops.equal(before));
+}
+
+// Which block each step of a single-level search moves: 'w' weights, 'a' architecture, 'b' both.
+std::string moved_blocks(const std::string& blocks, int freeze_epochs = 0) {
+  SearchOptions options =
+      with_blocks(method("simplex", "exponentiated-gradient", "first-order", "single-level"), blocks);
+  options.freeze_epochs = freeze_epochs;
+  options.epochs = 3;
+  SmallSearch search(options);
+  Memory events;
+  std::string moved;
+  for (int64_t epoch = 0; epoch < 3; ++epoch) {
+    search.searcher->start_epoch(epoch, 0, events);
+    for (int64_t step = 0; step < search.searcher->steps(); ++step) {
+      const at::Tensor architecture = search.searcher->probabilities().at("cell").ops.detach().clone();
+      const Weights weights = copy_of(weights_of(*search.supernet));
+      search.searcher->step(epoch, step, events);
+      const bool a = !architecture.equal(search.searcher->probabilities().at("cell").ops);
+      bool w = false;
+      const Weights after = weights_of(*search.supernet);
+      for (size_t i = 0; i < weights.size(); ++i) {
+        if (after[i].first.find("running") == std::string::npos) w = w || !weights[i].second.equal(after[i].second);
+      }
+      moved += a && w ? 'b' : a ? 'a' : w ? 'w' : '-';
+    }
+  }
+  return moved;
+}
+
+// GAEA, Algorithm 1: one block a step.
+TEST(SingleLevel, MovesTheBlocksItIsToldTo) {
+  EXPECT_EQ(moved_blocks("both"), std::string(18, 'b'));
+  EXPECT_EQ(moved_blocks("cyclic"), "wawawawawawawawawa");
+  EXPECT_EQ(moved_blocks("cyclic", 1), "wwwwwwwawawawawawa");
+  const std::string random = moved_blocks("random");
+  EXPECT_EQ(random.find_first_not_of("wa"), std::string::npos) << random;
+  EXPECT_THAT(random, testing::AllOf(testing::HasSubstr("w"), testing::HasSubstr("a")));
+  EXPECT_THAT(random, testing::Not(testing::StartsWith("wawawawa")));
+}
+
+TEST(SingleLevel, BlocksOfABilevelSearchAreRefused) {
+  const SearchOptions options = with_blocks(method("softmax", "optimizer", "first-order"), "cyclic");
+  EXPECT_THAT([&] { SmallSearch search(options); },
+              testing::ThrowsMessage<Error>(testing::HasSubstr("--objective single-level")));
+}
+
+// A search that can only choose skip connections says so at the end of every epoch in which it chooses.
+TEST(Searcher, TellsOfACollapse) {
+  SearchOptions options = method("simplex", "exponentiated-gradient", "first-order");
+  options.relaxation.exclude = {"none", "nor_conv_1x1", "nor_conv_3x3", "avg_pool_3x3"};
+  options.epochs = 3;
+  options.freeze_epochs = 1;
+  SmallSearch search(options);
+  Memory events;
+  EXPECT_EQ(search.searcher->collapse(), "");
+  run_job(*search.searcher, {.events = &events});
+  EXPECT_EQ(search.searcher->collapse(), "every edge of the cell is skip_connect");
+  std::vector<int64_t> epochs;
+  for (const auto& event : events.events) {
+    if (event.kind == "collapse") epochs.push_back(event.epoch);
+  }
+  EXPECT_EQ(epochs, (std::vector<int64_t>{1, 2}));
+}
+
+TEST(Searcher, ALossThatIsNotFiniteLeavesTheWeightsAlone) {
+  SearchOptions options;
+  options.weights.lr = 1e30;
+  options.weights.clip = 0;
+  SmallSearch search(options);
+  EXPECT_THAT([&] { run_job(*search.searcher, {}); },
+              testing::ThrowsMessage<Error>(testing::AllOf(testing::HasSubstr("step"), testing::HasSubstr("nan"))));
 }
 
 TEST(Searcher, EmitsTheArchitectureEveryEpoch) {

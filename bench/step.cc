@@ -1,0 +1,328 @@
+// Steps of search, retraining and inference on the fused engine, beside LibTorch's plain operations in the same run.
+//
+//   step                 all workloads: a table, then one name=value line per figure
+//   step darts nasi      only those whose name begins so
+//   step --batch 16 ...  another batch size for all; --rounds 5 for more rounds (the median counts)
+#include <ATen/ATen.h>
+#include <ATen/Parallel.h>
+#include <fmt/format.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <torch/csrc/autograd/autograd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <functional>
+#include <map>
+#include <optional>
+
+#include "kernels/isa.h"
+#include "nn/engine.h"
+#include "nn/network.h"
+#include "nn/threads.h"
+#include "space/genotype.h"
+#include "space/space.h"
+
+using namespace nascent;
+
+namespace {
+
+double seconds(const std::function<void()>& work) {
+  const auto start = std::chrono::steady_clock::now();
+  work();
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+double median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  return values[values.size() / 2];
+}
+
+// ---- what is timed
+
+enum class Work {
+  first_order,   // an architecture step and a weight step, as in first-order DARTS
+  single_level,  // both gradients from one pass
+  weights,       // retraining
+  inference,
+};
+
+struct Workload {
+  std::string name;
+  std::string space;
+  std::string genotype;  // "": the supernet
+  NetworkOptions network;
+  int batch = 64;
+  Work work = Work::first_order;
+  bool sampled = false;  // one candidate per site runs, another one each step (GDAS)
+};
+
+std::vector<Workload> workloads() {
+  return {
+      {.name = "darts", .space = "darts", .network = {.channels = 16, .cells = 8}},
+      {.name = "pcdarts", .space = "darts", .network = {.channels = 16, .cells = 8, .partial = 4}},
+      {.name = "gdas_nb201", .space = "nasbench201", .network = {.channels = 16, .cells = 5}, .sampled = true},
+      {.name = "darts_nb201", .space = "nasbench201", .network = {.channels = 16, .cells = 5}},
+      // NASI differentiates a gradient norm by finite differences: passes with both gradients.
+      {.name = "nasi_step", .space = "darts-nasi", .network = {.channels = 16, .cells = 8}, .work = Work::single_level},
+      {.name = "retrain",
+       .space = "darts",
+       .genotype = "darts-v2",
+       .network = {.channels = 36, .cells = 20, .auxiliary = true},
+       .batch = 96,
+       .work = Work::weights},
+      {.name = "inference",
+       .space = "darts",
+       .genotype = "darts-v2",
+       .network = {.channels = 36, .cells = 20},
+       .batch = 96,
+       .work = Work::inference}};
+}
+
+class Runner {
+ public:
+  explicit Runner(const Workload& workload)
+      : workload_(workload),
+        space_(find_space(workload.space)),
+        network_(workload.genotype.empty()
+                     ? plan_supernet(*space_, workload.network, {3, 32, 32}, 10)
+                     : plan_network(*space_, find_genotype(workload.genotype), workload.network, {3, 32, 32}, 10),
+                 1),
+        images_(at::randn({workload.batch, 3, 32, 32})),
+        labels_(at::randint(10, {workload.batch}, at::kLong)) {
+    network_.train(workload.work != Work::inference);
+    if (!workload.genotype.empty()) return;
+    const auto ops = static_cast<int64_t>(space_->ops().size());
+    for (const CellChoices& cell : space_->cells()) {
+      CellMixture& mixture = mixture_[cell.type];
+      mixture.ops = at::softmax(at::randn({Space::sites(cell), ops}) * 1e-3, 1).requires_grad_();
+      if (workload.network.partial > 1) {
+        const auto edges = static_cast<int64_t>(Space::edges(cell).size());
+        mixture.edges = at::full({edges}, 0.3).requires_grad_();
+      }
+    }
+  }
+
+  Network& network() { return network_; }
+
+  void step() {
+    if (workload_.sampled) sample();
+    switch (workload_.work) {
+      case Work::first_order:
+        differentiate(architecture());
+        differentiate(network_.parameters());
+        break;
+      case Work::single_level: {
+        std::vector<at::Tensor> both = network_.parameters();
+        for (const at::Tensor& weights : architecture()) both.push_back(weights);
+        differentiate(both);
+        break;
+      }
+      case Work::weights:
+        differentiate(network_.parameters());
+        break;
+      case Work::inference: {
+        const at::NoGradGuard no_grad;
+        network_.forward(images_);
+        break;
+      }
+    }
+  }
+
+ private:
+  void sample() {
+    ++step_;
+    for (auto& [type, mixture] : mixture_) {
+      mixture.active.resize(mixture.ops.size(0));
+      for (size_t site = 0; site < mixture.active.size(); ++site)
+        mixture.active[site] = {static_cast<int>((step_ * 7 + site * 3 + 1) % mixture.ops.size(1))};
+    }
+  }
+
+  std::vector<at::Tensor> architecture() const {
+    std::vector<at::Tensor> tensors;
+    for (const auto& [type, mixture] : mixture_) {
+      tensors.push_back(mixture.ops);
+      if (mixture.edges.defined()) tensors.push_back(mixture.edges);
+    }
+    return tensors;
+  }
+
+  void differentiate(const std::vector<at::Tensor>& by) {
+    const NetworkOutput output = network_.forward(images_, {.mixture = mixture_.empty() ? nullptr : &mixture_});
+    at::Tensor loss = at::cross_entropy_loss(output.logits, labels_);
+    if (output.auxiliary.defined()) loss = loss + 0.4 * at::cross_entropy_loss(output.auxiliary, labels_);
+    torch::autograd::grad({loss}, by, {}, {}, false, /*allow_unused=*/true);
+  }
+
+  Workload workload_;
+  std::shared_ptr<const Space> space_;
+  Network network_;
+  Mixture mixture_;
+  at::Tensor images_, labels_;
+  int64_t step_ = 0;
+};
+
+// ---- the three ways
+
+enum class Way { fused, nchw, channels_last };
+
+void run(Runner& runner, Way way) {
+  const EngineScope scope(way == Way::fused ? Engine::fused : Engine::reference);
+  runner.network().use_channels_last(way != Way::nchw);
+  runner.step();
+}
+
+struct Times {
+  double fused = 0, nchw = 0, channels_last = 0;
+  double best_plain() const { return std::min(nchw, channels_last); }
+};
+
+// Rounds in which each way has its turn, after one that does not count.
+Times measure(const Workload& workload, int rounds) {
+  Runner runner(workload);
+  std::map<Way, std::vector<double>> times;
+  for (int round = -1; round < rounds; ++round) {
+    for (const Way way : {Way::fused, Way::nchw, Way::channels_last}) {
+      const double time = seconds([&] { run(runner, way); });
+      if (round >= 0) times[way].push_back(time);
+    }
+  }
+  return {median(times[Way::fused]), median(times[Way::nchw]), median(times[Way::channels_last])};
+}
+
+double measure_fused(const Workload& workload, int rounds) {
+  Runner runner(workload);
+  run(runner, Way::fused);
+  std::vector<double> times;
+  for (int round = 0; round < rounds; ++round) times.push_back(seconds([&] { run(runner, Way::fused); }));
+  return median(times);
+}
+
+// Peak memory of a process that does two steps and nothing else, in GB.
+double peak_memory(const Workload& workload, Way way) {
+  const pid_t child = fork();
+  if (child == 0) {
+    Runner runner(workload);
+    run(runner, way);
+    run(runner, way);
+    _exit(0);
+  }
+  int status = 0;
+  rusage usage{};
+  wait4(child, &status, 0, &usage);
+  return static_cast<double>(usage.ru_maxrss) / 1e6;
+}
+
+// ---- what the machine can do
+
+double fma_peak(int threads) {
+  const int64_t n = 768;
+  const at::Tensor a = at::randn({n, n}), b = at::randn({n, n});
+  at::set_num_threads(threads);
+  std::vector<double> times;
+  for (int i = 0; i < 7; ++i) times.push_back(seconds([&] { at::mm(a, b); }));
+  return 2.0 * n * n * n / *std::min_element(times.begin(), times.end()) / 1e9;
+}
+
+double stream_bandwidth(int threads) {
+  at::set_num_threads(threads);
+  const int64_t n = int64_t{1} << 25;
+  at::Tensor a = at::ones({n}), b = at::ones({n}), c = at::ones({n});
+  std::vector<double> times;
+  for (int i = 0; i < 5; ++i) times.push_back(seconds([&] { at::add_out(a, b, c, 2.0); }));
+  return 3.0 * 4 * n / *std::min_element(times.begin(), times.end()) / 1e9;
+}
+
+// Multiply-adds of a step: a forward pass counts once, gradients of states once more, gradients of weights once more.
+double step_flops(const Workload& workload, const NetworkPlan& plan) {
+  const double forward = 2.0 * static_cast<double>(count_multiply_adds(plan)) * workload.batch;
+  switch (workload.work) {
+    case Work::first_order:
+      return 5 * forward;
+    case Work::single_level:
+    case Work::weights:
+      return 3 * forward;
+    case Work::inference:
+      return forward;
+  }
+  return forward;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  correct_blas_kernels(argv);
+  keep_freed_memory();
+  int batch = 0, rounds = 3;
+  std::vector<std::string> names;
+  for (int i = 1; i < argc; ++i) {
+    if (!std::strcmp(argv[i], "--batch") && i + 1 < argc) {
+      batch = std::atoi(argv[++i]);
+    } else if (!std::strcmp(argv[i], "--rounds") && i + 1 < argc) {
+      rounds = std::max(1, std::atoi(argv[++i]));
+    } else {
+      names.emplace_back(argv[i]);
+    }
+  }
+  const auto chosen = [&](const std::string& name) {
+    return names.empty() || std::any_of(names.begin(), names.end(),
+                                        [&](const std::string& prefix) { return name.rfind(prefix, 0) == 0; });
+  };
+  std::vector<std::string> figures;
+  const auto figure = [&](const std::string& name, double value) {
+    figures.push_back(fmt::format("{}={:.2f}", name, value));
+  };
+
+  // Memory first: a child starts with what this process already holds.
+  Workload darts = workloads().front();
+  if (batch > 0) darts.batch = batch;
+  if (chosen("memory")) {
+    const double fused = peak_memory(darts, Way::fused), plain = peak_memory(darts, Way::nchw);
+    fmt::print("Peak memory of a DARTS step: fused {:.2f} GB, plain {:.2f} GB\n\n", fused, plain);
+    figure("darts_memory_ratio", plain / fused);
+  }
+
+  const int threads = 2;
+  const double peak = fma_peak(threads), bandwidth = stream_bandwidth(threads);
+  use_threads(threads);
+  fmt::print("{}, kernels {}\n", describe_engine(), kernels::isa());
+  fmt::print("matrix product {:.0f} GFLOP/s, STREAM triad {:.1f} GB/s\n\n", peak, bandwidth);
+  fmt::print("{:<14}{:>10}{:>12}{:>16}{:>10}{:>12}{:>10}\n", "step", "fused s", "plain NCHW", "channels last",
+             "vs NCHW", "vs best", "of peak");
+  for (Workload workload : workloads()) {
+    if (!chosen(workload.name)) continue;
+    if (batch > 0) workload.batch = batch;
+    const Times times = measure(workload, rounds);
+    const double share = step_flops(workload, Runner(workload).network().plan()) / times.fused / 1e9 / peak;
+    fmt::print("{:<14}{:>10.3f}{:>12.3f}{:>16.3f}{:>9.1f}x{:>11.1f}x{:>9.0f}%\n", workload.name, times.fused,
+               times.nchw, times.channels_last, times.nchw / times.fused, times.best_plain() / times.fused,
+               100 * share);
+    std::fflush(stdout);
+    const bool derived = !workload.genotype.empty();
+    if (!derived) figure(workload.name + "_vs_nchw", times.nchw / times.fused);
+    if (derived || workload.name == "darts") figure(workload.name + "_vs_best_plain", times.best_plain() / times.fused);
+  }
+  if (chosen("scaling")) {
+    use_threads(1);
+    const double one = measure_fused(darts, rounds);
+    use_threads(threads);
+    const double two = measure_fused(darts, rounds);
+    fmt::print("\nDARTS step, fused: 1 thread {:.3f} s, 2 threads {:.3f} s\n", one, two);
+    figure("threads_2_vs_1", one / two);
+    for (const int images : {darts.batch / 4, darts.batch / 2, darts.batch}) {
+      Workload smaller = darts;
+      smaller.batch = images;
+      fmt::print("  batch {:>3}: {:.2f} ms an image\n", images, 1e3 * measure_fused(smaller, rounds) / images);
+    }
+    for (const int cells : {5, 8, 14}) {
+      Workload other = darts;
+      other.network.cells = cells;
+      fmt::print("  {:>2} cells: {:.1f} ms a cell\n", cells, 1e3 * measure_fused(other, rounds) / cells);
+    }
+  }
+  fmt::print("\n");
+  for (const std::string& line : figures) fmt::print("{}\n", line);
+}
