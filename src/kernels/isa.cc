@@ -7,6 +7,7 @@
 #include <cstdlib>
 
 #include "core/error.h"
+#include "kernels/image_kernels.h"
 
 namespace nascent::kernels {
 
@@ -15,11 +16,10 @@ namespace {
 struct Isa {
   const char* name;
   int64_t target;
-  int lanes;
 };
 
-// Vectors of four that are emulated by plain code stand for "scalar": the compiler turns them into what every CPU has.
-constexpr Isa kIsas[] = {{"avx512", HWY_AVX3, 16}, {"avx2", HWY_AVX2, 8}, {"scalar", HWY_EMU128, 4}};
+constexpr int64_t kScalar = HWY_SCALAR | HWY_EMU128;  // which of the two there is depends on the compiler's baseline
+constexpr Isa kIsas[] = {{"avx512", HWY_AVX3}, {"avx2", HWY_AVX2}, {"scalar", kScalar}};
 
 std::string current;
 
@@ -33,7 +33,7 @@ std::vector<std::string> supported_isas() {
   static const int64_t targets = hwy::SupportedTargets();
   std::vector<std::string> names;
   for (const Isa& isa : kIsas) {
-    if ((targets & isa.target) || isa.target == HWY_EMU128) names.emplace_back(isa.name);
+    if ((targets & isa.target) || isa.target == kScalar) names.emplace_back(isa.name);
   }
   return names;
 }
@@ -44,7 +44,7 @@ void use_isa(const std::string& name) {
     fail("There is no instruction set '{}' on this CPU. NASCENT_ISA can be {}.", name, fmt::join(names, ", "));
   }
   current = name;
-  hwy::SetSupportedTargetsForTest(named(name).target | HWY_EMU128);
+  hwy::SetSupportedTargetsForTest(named(name).target | kScalar);
   hwy::GetChosenTarget().Update(hwy::SupportedTargets());
 }
 
@@ -56,6 +56,6 @@ const std::string& isa() {
   return current;
 }
 
-int widest_lanes() { return named(isa()).lanes; }
+int widest_lanes() { return image_kernels(16).lanes; }
 
 }  // namespace nascent::kernels

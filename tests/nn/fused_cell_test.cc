@@ -209,6 +209,19 @@ TEST(FusedCell, PartialChannels) {
   expect_same("K=3 on NAS-Bench-201", supernet_cells("nasbench201", 9, {3, 6, 6}, 3));
 }
 
+TEST(FusedCell, CountsTheMultiplyAddsOfItsPlan) {
+  const auto space = find_space("darts");
+  const NetworkPlan plan = plan_supernet(*space, {.channels = 8, .cells = 3}, {3, 12, 10}, 10);
+  CellMixture mixture;
+  mixture.ops = at::ones({14, 8});
+  double engine = 0;
+  for (const CellPlan& cell : plan.cells) engine += multiply_adds(*lower(Cell(cell), &mixture, false)->program);
+  NetworkPlan cells_only = plan;
+  cells_only.stems.clear();
+  cells_only.head.clear();
+  EXPECT_EQ(engine, static_cast<double>(count_multiply_adds(cells_only)));
+}
+
 // GDAS runs one candidate per edge, PR-DARTS two; a site may also have none.
 TEST(FusedCell, SampledCandidates) {
   for (const CellPlan& cell : supernet_cells("darts", 8, {3, 8, 8})) {
@@ -275,7 +288,8 @@ TEST(FusedCell, SecondDerivatives) {
     Cell cell(plan);
     initialise(cell, 5, "torch");
     const at::Tensor input = random_tensor({2, 4, 6, 6}, 1).requires_grad_();
-    CellMixture mixture{.ops = at::softmax(random_tensor({6, 5}, 2), 1).requires_grad_()};
+    CellMixture mixture;
+    mixture.ops = at::softmax(random_tensor({6, 5}, 2), 1).requires_grad_();
     const at::Tensor output = cell.forward({input}, {.mixture = &mixture});
     const auto first = torch::autograd::grad({output.square().sum()}, cell.parameters(), {}, true, true);
     at::Tensor norm = at::zeros({});

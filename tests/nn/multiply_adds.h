@@ -1,4 +1,5 @@
-// Counts multiply-adds of convolutions and matrix products while they run, from the tensors that LibTorch sees.
+// Counts multiply-adds of convolutions and matrix products while they run, from the tensors that LibTorch sees; so
+// everything runs on its plain operations meanwhile.
 #pragma once
 
 #include <ATen/record_function.h>
@@ -7,6 +8,8 @@
 #include <cstring>
 #include <memory>
 #include <vector>
+
+#include "nn/engine.h"
 
 namespace nascent::testing_nn {
 
@@ -20,6 +23,8 @@ class MultiplyAddCounter {
   int64_t total() const { return current(); }
 
  private:
+  EngineScope plain_{Engine::reference};
+
   static int64_t& current() {
     static thread_local int64_t total = 0;
     return total;
