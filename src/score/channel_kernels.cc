@@ -101,9 +101,66 @@ void combine(const std::vector<ChannelTerm>& terms, const ChannelValues& constan
   }
 }
 
+// 1 / (number of positions of a window of `side` around each of `size` positions that lie inside).
+template <class T>
+std::vector<T> window_rates(int64_t size, int64_t side, int64_t repeats) {
+  std::vector<T> rates;
+  for (int64_t i = 0; i < size; ++i) {
+    const int64_t count = std::min(size - 1, i + side / 2) - std::max<int64_t>(0, i - side / 2) + 1;
+    rates.insert(rates.end(), repeats, T(1) / static_cast<T>(count));
+  }
+  return rates;
+}
+
+// out[i] = sum of the `side` numbers around in[i] that are `step` apart, where the line of `size` has them.
+template <class T>
+void sum_along(const T* in, T* out, int64_t size, int64_t step, int64_t side) {
+  std::copy_n(in, size, out);
+  for (int64_t offset = step; offset <= side / 2 * step && offset < size; offset += step) {
+#pragma GCC ivdep
+    for (int64_t i = offset; i < size; ++i) out[i] += in[i - offset];
+#pragma GCC ivdep
+    for (int64_t i = 0; i < size - offset; ++i) out[i] += in[i + offset];
+  }
+}
+
+template <class T>
+void scale(T* values, const T* factors, T factor, int64_t size) {
+#pragma GCC ivdep
+  for (int64_t i = 0; i < size; ++i) values[i] *= factors[i] * factor;
+}
+
+// Sums along rows, then along columns; every pixel is divided by the size of its window, before the sums where
+// transposed and after them otherwise.
+template <class T>
+void average_windows(const at::Tensor& x, at::Tensor& y, int64_t side, bool transposed) {
+  const int64_t height = x.size(2), row = x.size(3) * x.size(1), image = height * row;
+  const std::vector<T> across = window_rates<T>(x.size(3), side, x.size(1)), down = window_rates<T>(height, side, 1);
+  std::vector<T> scaled(row), sums(image);
+  for (int64_t i = 0; i < x.size(0); ++i) {
+    const T* in = x.data_ptr<T>() + i * image;
+    T* out = y.data_ptr<T>() + i * image;
+    for (int64_t h = 0; h < height; ++h) {
+      std::copy_n(in + h * row, row, scaled.data());
+      if (transposed) scale(scaled.data(), across.data(), down[h], row);
+      sum_along(scaled.data(), sums.data() + h * row, row, x.size(1), side);
+    }
+    sum_along(sums.data(), out, image, row, side);
+    for (int64_t h = 0; !transposed && h < height; ++h) scale(out + h * row, across.data(), down[h], row);
+  }
+}
+
 int64_t per_channel(const at::Tensor& x) { return x.numel() / x.size(1); }
 
 }  // namespace
+
+at::Tensor average_windows(const at::Tensor& x, int side, bool transposed) {
+  const at::Tensor in = channels_last(x);
+  at::Tensor out = at::empty(x.sizes(), x.options().memory_format(at::MemoryFormat::ChannelsLast));
+  AT_DISPATCH_FLOATING_TYPES(in.scalar_type(), "average_windows",
+                             [&] { average_windows<scalar_t>(in, out, side, transposed); });
+  return out;
+}
 
 at::Tensor channels_last(const at::Tensor& x) { return x.contiguous(at::MemoryFormat::ChannelsLast); }
 

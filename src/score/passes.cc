@@ -34,6 +34,12 @@ std::tuple<at::Tensor, at::Tensor> convolve_backward(const Step& step, const at:
   return {dx, dw};
 }
 
+// Windows that keep the image's size: the average pooling of most cells, for which there is a faster kernel.
+bool keeps_size(const Stage& s) {
+  return s.stride_h == 1 && s.stride_w == 1 && s.kernel_h == s.kernel_w && s.kernel_h % 2 == 1 &&
+         s.padding_h == s.kernel_h / 2 && s.padding_w == s.kernel_w / 2;
+}
+
 at::Tensor shifted(const at::Tensor& x) {
   const int64_t odd_h = x.size(2) % 2, odd_w = x.size(3) % 2;
   const at::Tensor even = odd_h + odd_w > 0 ? at::constant_pad_nd(x, {0, odd_w, 0, odd_h}) : x;
@@ -225,6 +231,7 @@ class BackwardPass {
         return at::max_pool2d_with_indices_backward(gradient, x, w.kernel, w.stride, w.padding, w.dilation, false,
                                                     trace_.indices[i]);
       case StepKind::avg_pool:
+        if (keeps_size(step.stage)) return average_windows(gradient, step.stage.kernel_h, /*transposed=*/true);
         return at::avg_pool2d_backward(gradient, input_like(step, gradient), w.kernel, w.stride, w.padding, false,
                                        false, c10::nullopt);
       case StepKind::shift:
@@ -280,6 +287,7 @@ at::Tensor linear_map(const Step& step, const std::vector<at::Tensor>& in, const
     case StepKind::conv:
       return convolve(step.stage, in[0], weight.detach());
     case StepKind::avg_pool:
+      if (keeps_size(step.stage)) return average_windows(in[0], step.stage.kernel_h);
       return channels_last(at::avg_pool2d(in[0], w.kernel, w.stride, w.padding, false, false));
     case StepKind::shift:
       return channels_last(shifted(in[0]));

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cassert>
-#include <cstring>
 
 #include "score/channel_kernels.h"
 
@@ -45,17 +44,32 @@ class Windows {
     const T* image = x_.data_ptr<T>() + i * height * width * channels;
     for (int64_t h = 0; h < out_h_; ++h) {
       for (int64_t w = 0; w < out_w_; ++w) {
-        for (int64_t kh = 0; kh < stage_.kernel_h; ++kh) {
+        const int64_t left = w * stage_.stride_w - stage_.padding_w;
+        for (int64_t kh = 0; kh < stage_.kernel_h; ++kh, out += stage_.kernel_w * channels) {
           const int64_t row = h * stage_.stride_h - stage_.padding_h + kh * stage_.dilation;
-          for (int64_t kw = 0; kw < stage_.kernel_w; ++kw, out += channels) {
-            const int64_t column = w * stage_.stride_w - stage_.padding_w + kw * stage_.dilation;
-            if (row < 0 || row >= height || column < 0 || column >= width) {
-              std::memset(out, 0, channels * sizeof(T));
-            } else {
-              std::memcpy(out, image + (row * width + column) * channels, channels * sizeof(T));
-            }
+          if (row < 0 || row >= height) {
+            std::fill_n(out, stage_.kernel_w * channels, T(0));
+          } else {
+            fill_row(image + row * width * channels, left, width, channels, out);
           }
         }
+      }
+    }
+  }
+
+  // The pixels left, left + dilation, ... of a row; zeros where it has none.
+  template <class T>
+  void fill_row(const T* row, int64_t left, int64_t width, int64_t channels, T* out) const {
+    if (stage_.dilation == 1 && left >= 0 && left + stage_.kernel_w <= width) {
+      std::copy_n(row + left * channels, stage_.kernel_w * channels, out);
+      return;
+    }
+    for (int64_t kw = 0; kw < stage_.kernel_w; ++kw, out += channels) {
+      const int64_t column = left + kw * stage_.dilation;
+      if (column < 0 || column >= width) {
+        std::fill_n(out, channels, T(0));
+      } else {
+        std::copy_n(row + column * channels, channels, out);
       }
     }
   }
