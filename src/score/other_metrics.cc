@@ -3,31 +3,13 @@
 
 #include <cmath>
 #include <limits>
-#include <unordered_set>
 
-#include "core/random.h"
 #include "nn/network.h"
+#include "score/linear_regions.h"
 #include "score/probe.h"
 
 namespace nascent {
 namespace {
-
-at::Tensor normal_images(const Shape& shape, int64_t count, uint64_t seed, const std::string& purpose) {
-  RandomStream random(seed, purpose);
-  at::Tensor images = at::empty({count, shape.channels, shape.height, shape.width});
-  float* values = images.data_ptr<float>();
-  for (int64_t i = 0; i < images.numel(); ++i) values[i] = static_cast<float>(random.normal());
-  return images;
-}
-
-// Calls `visit` with the sign pattern [N, units] of every ReLU, as 0 and 1, and the number of layers it stands for.
-template <class Visit>
-void for_each_pattern(const Tape& tape, const Trace& trace, Visit visit) {
-  for (size_t i = 0; i < tape.steps().size(); ++i) {
-    const Step& step = tape.steps()[i];
-    if (step.kind == StepKind::relu) visit(trace.values[step.out].flatten(1) > 0, tape.copies(i));
-  }
-}
 
 // The logarithm of the determinant of the Hamming kernel: how many units agree on each pair of images.
 double naswot(Probe& probe) {
@@ -102,23 +84,13 @@ double zen(Probe& probe) {
 // TE-NAS: in how many ways the ReLUs of the thinnest network divide many tiny Gaussian images.
 double linear_regions(Probe& probe) {
   constexpr int64_t kImages = 1000;
-  constexpr int kSide = 3;
   NetworkOptions size;
   // The cells of NAS-Bench-101 divide their channels among the nodes that they concatenate.
   size.channels = probe.plan().skeleton == "nasbench101" ? 8 : 1;
   size.skeleton = probe.plan().skeleton;
   if (!probe.space().own_cells()) size.cells = size.skeleton.starts_with("darts") ? 3 : 1;
-  const Shape shape{probe.plan().input.channels, kSide, kSide};
-  const auto network = probe.network_of(size, shape);
-  const Tape tape(*network);
-  const Trace trace = forward(tape, normal_images(shape, kImages, probe.options().seed, "region images"));
-  std::vector<std::string> codes(kImages);
-  for_each_pattern(tape, trace, [&](const at::Tensor& pattern, int) {
-    const at::Tensor bits = pattern.contiguous();
-    const char* data = reinterpret_cast<const char*>(bits.data_ptr<bool>());
-    for (int64_t i = 0; i < kImages; ++i) codes[i].append(data + i * bits.size(1), bits.size(1));
-  });
-  return static_cast<double>(std::unordered_set<std::string>(codes.begin(), codes.end()).size());
+  const Shape shape{probe.plan().input.channels, kRegionSide, kRegionSide};
+  return count_linear_regions(Tape(*probe.network_of(size, shape)), shape, kImages, probe.options().seed);
 }
 
 NASCENT_REGISTER(Metric, "naswot", "NASWOT: log determinant of the Hamming kernel of ReLU patterns", naswot);
