@@ -10,6 +10,7 @@
 #include <iostream>
 
 #include "core/random.h"
+#include "nn/engine.h"
 #include "nn/threads.h"
 #include "score/scorer.h"
 #include "space/space.h"
@@ -115,6 +116,7 @@ int run(int channels, int cells, int count, int threads) {
   }
 
   use_threads(threads);
+  use_engine(Engine::reference);  // LibTorch's own operations
   double worst = 0;
   auto start = std::chrono::steady_clock::now();
   std::vector<PlainScores> plain;

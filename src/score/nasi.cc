@@ -7,6 +7,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "nn/engine.h"
 #include "train/loss.h"
 
 namespace nascent {
@@ -190,6 +191,7 @@ int64_t Nasi::epochs() const { return (options_.steps + steps() - 1) / steps(); 
 TensorBatch Nasi::next_batch() { return to_tensors(std::move(*data_->next()), *supernet_); }
 
 Nasi::Measured Nasi::measure(const TensorBatch& batch, const std::string& purpose, uint64_t index, bool with_gradient) {
+  const EngineScope plain(with_gradient ? Engine::reference : engine());  // for the second derivatives
   RandomStream random(seed_, purpose, {index});
   Mixture mixture;
   for (size_t i = 0; i < cells_.size(); ++i) {

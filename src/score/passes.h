@@ -12,8 +12,6 @@
 
 namespace nascent {
 
-constexpr double kNormEpsilon = 1e-5;  // of nn/layer.cc
-
 // What one forward pass leaves behind.
 struct Trace {
   struct Norm {

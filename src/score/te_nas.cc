@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
-#include <unordered_set>
 
+#include "core/correlation.h"
 #include "core/interrupt.h"
 #include "core/progress.h"
 #include "nn/network.h"
@@ -42,21 +42,6 @@ NetworkPlan pruned_plan(const NetworkPlan& supernet, const std::map<std::string,
 }
 
 namespace {
-
-// Places of `values` in ascending order, equal values sharing the mean of theirs.
-std::vector<double> ranks(const std::vector<double>& values) {
-  std::vector<size_t> order(values.size());
-  std::iota(order.begin(), order.end(), size_t{0});
-  std::sort(order.begin(), order.end(), [&](size_t a, size_t b) { return values[a] < values[b]; });
-  std::vector<double> result(values.size());
-  for (size_t i = 0; i < order.size();) {
-    size_t end = i;
-    while (end < order.size() && values[order[end]] == values[order[i]]) ++end;
-    for (size_t k = i; k < end; ++k) result[order[k]] = static_cast<double>(i + end - 1) / 2;
-    i = end;
-  }
-  return result;
-}
 
 class TeNas {
  public:
