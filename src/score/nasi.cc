@@ -20,6 +20,9 @@ void NasiOptions::declare(OptionTable& table) {
       .one_of({"fixed", "adaptive"});
   section.add("nu", nu, "bound of the trace norm, at the start where adaptive; 0: the mean of 50 samples").at_least(0);
   section.add("temperature", temperature, "of the Gumbel softmax").range(1e-3, 1e3);
+  section.add("run", run, "candidates that run: all, or only those sampled, cheaper and noisier")
+      .one_of({"all", "sampled"})
+      .flag("candidates");
 }
 
 namespace {
@@ -89,7 +92,7 @@ std::vector<at::Tensor> NasiCell::logits() const {
   return all;
 }
 
-CellMixture NasiCell::sample(RandomStream& random, double temperature) const {
+CellMixture NasiCell::sample(RandomStream& random, double temperature, bool run_all) const {
   const std::vector<int> columns = allowed_ops();
   const at::Tensor soft = ((op_logits_ + gumbel(op_logits_, random)) / temperature).softmax(-1);
   const at::Tensor hard = straight_through(soft, 1);
@@ -105,6 +108,7 @@ CellMixture NasiCell::sample(RandomStream& random, double temperature) const {
     for (const int op : chosen) mixture.active.push_back({op});
   }
   if (!inputs_.empty()) sample_edges(mixture, ops, chosen, random, temperature);
+  if (run_all) mixture.active.clear();
   return mixture;
 }
 
@@ -195,7 +199,8 @@ Nasi::Measured Nasi::measure(const TensorBatch& batch, const std::string& purpos
   RandomStream random(seed_, purpose, {index});
   Mixture mixture;
   for (size_t i = 0; i < cells_.size(); ++i) {
-    mixture[space_->cells()[i].type] = cells_[i].sample(random, options_.temperature);
+    mixture[space_->cells()[i].type] =
+        cells_[i].sample(random, options_.temperature, with_gradient && options_.run == "all");
   }
   const at::Tensor loss =
       classification_loss(supernet_->forward(batch.images, {.mixture = &mixture}).logits, batch.labels);

@@ -28,6 +28,9 @@ struct NasiOptions {
   std::string constraint = "adaptive";  // how nu is found: "fixed" or "adaptive" (6.14, 6.15)
   double nu = 0;                        // fixed: nu itself, adaptive: where it starts; 0: the mean of 50 samples
   double temperature = 1;
+  // Which candidates run: "all", so that the gradient knows what those not drawn would do, or "sampled", cheaper and
+  // noisier.
+  std::string run = "all";
   void declare(OptionTable& table);  // section "nasi"
 };
 
@@ -37,8 +40,9 @@ class NasiCell {
  public:
   NasiCell(const Space& space, const CellChoices& choices);
 
-  // A sample as the weights of one forward pass: 1 on what was chosen, with the gradient of the softmax.
-  CellMixture sample(RandomStream& random, double temperature) const;
+  // A sample as the weights of one forward pass: 1 on what was chosen, with the gradient of the softmax. Only what was
+  // chosen runs unless `run_all` is set.
+  CellMixture sample(RandomStream& random, double temperature, bool run_all = false) const;
   // The most probable choices: the best `keep` inputs and operations of a node, paired by rank.
   CellGenotype mode() const;
   // One row per site or node over operations; one row per node over its inputs, the output last (where inputs are
