@@ -134,9 +134,9 @@ class ScoreVerb : public Verb {
     const ImageData data(data_, seed());
     if (search_ == "te-nas") {
       const TensorBatch images = scoring_batch(data, te_nas_.batch, seed());
-      RunSession session = session_of(invocation, *space);
       const Genotype found =
           te_nas({.space = space, .images = images, .classes = data.classes(), .seed = seed()}, te_nas_);
+      RunSession session = session_of(invocation, *space);
       return conclude(invocation, session, *space, found, data);
     }
     const auto supernet = std::make_shared<Network>(plan_supernet(*space, network_, data.shape(), data.classes()),
