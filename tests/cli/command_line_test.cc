@@ -69,7 +69,7 @@ TEST_F(CommandLine, EveryRecipeFitsAVerb) {
   for (const auto& recipe : recipes()) {
     EXPECT_FALSE(recipe.summary().empty()) << recipe.name;
     std::vector<std::string> errors;
-    const std::vector<std::string> verbs = {"search", "train", "table"};
+    const std::vector<std::string> verbs = {"search", "train", "table", "score"};
     for (const std::string& name : verbs) {
       try {
         const auto verb = Verb::Registry::instance().make(name);

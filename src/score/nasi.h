@@ -1,0 +1,116 @@
+// NASI (Algorithm 6.1 of Shu's thesis): a search without training. Architectures are drawn from a supernet at its
+// initialisation by straight-through Gumbel samples of operations and inputs; the gradient of the squared norm of the
+// loss gradient, penalised above a bound nu, moves the distribution in one step (6.13); its mode is the result.
+//
+//   Nasi nasi(space, supernet, data.training(data.all(), "nasi"), options, seed);
+//   run_job(nasi, {...});
+//   nasi.genotype();
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "data/loader.h"
+#include "nn/network.h"
+#include "space/space.h"
+#include "train/evaluate.h"
+#include "train/loop.h"
+
+namespace nascent {
+
+struct NasiOptions {
+  int steps = 100;                      // T
+  double mu = 1;                        // penalty coefficient
+  std::string constraint = "adaptive";  // how nu is found: "fixed" or "adaptive" (6.14, 6.15)
+  double nu = 0;                        // fixed: nu itself, adaptive: where it starts; 0: the mean of 50 samples
+  double temperature = 1;
+  // Which candidates run: "all", so that the gradient knows what those not drawn would do, or "sampled", cheaper and
+  // noisier.
+  std::string run = "all";
+  void declare(OptionTable& table);  // section "nasi"
+};
+
+// The choices of one type of cell and their logits. Where nodes keep all of their inputs, every edge chooses its
+// operation by itself; otherwise a node chooses an operation and its inputs, independently (thesis 6.4.2).
+class NasiCell {
+ public:
+  NasiCell(const Space& space, const CellChoices& choices);
+
+  // A sample as the weights of one forward pass: 1 on what was chosen, with the gradient of the softmax. Only what was
+  // chosen runs unless `run_all` is set.
+  CellMixture sample(RandomStream& random, double temperature, bool run_all = false) const;
+  // The most probable choices: the best `keep` inputs and operations of a node, paired by rank.
+  CellGenotype mode() const;
+  // One row per site or node over operations; one row per node over its inputs, the output last (where inputs are
+  // chosen).
+  std::vector<at::Tensor> logits() const;
+
+ private:
+  struct Choice {                   // of the inputs of a node, or of the output
+    std::vector<int> states, rows;  // candidate states, and their rows in the table of edges
+    int keep = 1;
+    at::Tensor logits;
+  };
+
+  bool ops_by_edge() const { return !choices_.ops_on_nodes && inputs_.empty(); }
+  std::vector<int> allowed_ops() const;
+  void sample_edges(CellMixture& mixture, const at::Tensor& ops, const std::vector<int>& chosen, RandomStream& random,
+                    double temperature) const;
+  std::vector<int> best_inputs(size_t node) const;
+
+  const std::vector<std::string> ops_;
+  const std::vector<std::string> genotype_ops_;
+  CellChoices choices_;
+  std::vector<CandidateEdge> edges_;
+  at::Tensor op_logits_;
+  std::vector<Choice> inputs_;
+};
+
+// Emits "step" events: trace (the squared gradient norm), nu, penalised.
+class Nasi : public Job {
+ public:
+  // The supernet is at its initialisation and stays there.
+  Nasi(std::shared_ptr<const Space> space, std::shared_ptr<Network> supernet, std::unique_ptr<Loader> data,
+       const NasiOptions& options, uint64_t seed);
+
+  Genotype genotype() const;
+
+  std::string label() const override { return "nasi"; }
+  int64_t epochs() const override;
+  int64_t steps() const override;
+  void start_epoch(int64_t epoch, int64_t first_step, EventSink& events) override;
+  StepReport step(int64_t epoch, int64_t step, EventSink& events) override;
+  void end_epoch(int64_t, EventSink&) override {}
+  void save(State& state, const std::string& prefix) const override;
+  void load(const State& state, const std::string& prefix) override;
+
+  // The squared norm of the loss gradient of the sample that (seed, purpose, index) draws, and where asked its gradient
+  // by the logits.
+  struct Measured {
+    double trace = 0;
+    std::vector<at::Tensor> gradient;
+  };
+  Measured measure(const TensorBatch& batch, const std::string& purpose, uint64_t index, bool with_gradient);
+  std::vector<at::Tensor> logits() const;
+
+ private:
+  double nu(int64_t step) const;
+  TensorBatch next_batch();
+
+  std::shared_ptr<const Space> space_;
+  std::shared_ptr<Network> supernet_;
+  std::unique_ptr<Loader> data_;
+  NasiOptions options_;
+  uint64_t seed_;
+  std::vector<NasiCell> cells_;
+  std::vector<at::Tensor> weights_;
+  // State: Delta times T, the largest gradient norm, nu_0 and the sum of the traces so far.
+  std::vector<at::Tensor> moved_;
+  double largest_ = 0, first_nu_ = 0, traces_ = 0;
+};
+
+}  // namespace nascent

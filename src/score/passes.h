@@ -1,0 +1,54 @@
+// Passes over a tape: forward, with everything that derivatives need kept, and backward from any gradient of the
+// logits. Batch norms use the statistics of the batch.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <functional>
+#include <vector>
+
+#include "score/channel_kernels.h"
+#include "score/tape.h"
+
+namespace nascent {
+
+// What one forward pass leaves behind.
+struct Trace {
+  struct Norm {
+    ChannelValues mean, variance, rate;  // rate: 1 / sqrt(variance + epsilon)
+  };
+  std::vector<at::Tensor> values;   // by value; undefined where it is not kept
+  std::vector<Norm> norms;          // by step
+  std::vector<at::Tensor> indices;  // by step: where the maxima of a max pooling are
+
+  int64_t bytes() const;
+};
+
+Trace forward(const Tape& tape, const at::Tensor& images);
+
+// How the statistics of batch norms are differentiated. Coupled: they depend on every image of the batch, as in
+// training, so the gradient of one image's logit passes through all images. Constant: they are numbers, so what one
+// image's logit depends on is that image alone, and one backward pass gives the gradients of all images apart.
+enum class Statistics { coupled, constant };
+
+// Called at every convolution and linear layer with the gradient of its output.
+using WeightVisitor = std::function<void(size_t step, const at::Tensor& gradient)>;
+
+// Propagates `seed`, the gradient of the logits [N, classes], down to the first weights; to the image too, and returns
+// its gradient, where `to_image` is set.
+at::Tensor backward(const Tape& tape, const Trace& trace, const at::Tensor& seed, Statistics statistics,
+                    const WeightVisitor& visit, bool to_image = false);
+
+// The gradient of the weight of a convolution or linear layer, summed over the images.
+at::Tensor weight_gradient(const Step& step, const at::Tensor& x, const at::Tensor& gradient);
+
+// The linear map of a step: everything but batch norm and the poolings and ReLUs that choose. `weight` stands in for
+// the step's own where there is one; no bias.
+at::Tensor linear_map(const Step& step, const std::vector<at::Tensor>& in, const at::Tensor& weight);
+
+// d loss / d logits of the mean cross-entropy, times the number of images: softmax - target.
+at::Tensor cross_entropy_seed(const at::Tensor& logits, const at::Tensor& labels);
+// 1 at the label: the seed of the logits of the true classes.
+at::Tensor label_seed(const at::Tensor& logits, const at::Tensor& labels);
+
+}  // namespace nascent

@@ -1,0 +1,191 @@
+#include "score/sample_gradients.h"
+
+#include <ATen/ATen.h>
+#include <ATen/Dispatch.h>
+
+#include <algorithm>
+#include <cassert>
+
+#include "score/channel_kernels.h"
+
+namespace nascent {
+
+namespace {
+
+// The windows of a convolution as the rows of a matrix [pixels of the output, kernel_h * kernel_w * in].
+class Windows {
+ public:
+  Windows(const Step& step, const at::Tensor& x, const at::Tensor& gradient)
+      : stage_(step.stage),
+        x_(channels_last(x)),
+        out_h_(gradient.dim() == 4 ? gradient.size(2) : 1),
+        out_w_(gradient.dim() == 4 ? gradient.size(3) : 1) {}
+
+  int64_t rows() const { return out_h_ * out_w_; }
+  int64_t columns() const { return int64_t{stage_.kernel_h} * stage_.kernel_w * stage_.in; }
+
+  // Of image i; `scratch` lends the memory.
+  at::Tensor of(int64_t i, at::Tensor& scratch) const {
+    if (is_plain()) return x_[i].permute({1, 2, 0}).reshape({rows(), columns()});
+    if (!scratch.defined()) scratch = at::empty({rows(), columns()}, x_.options().memory_format(c10::nullopt));
+    AT_DISPATCH_FLOATING_TYPES(x_.scalar_type(), "windows", [&] { fill<scalar_t>(i, scratch.data_ptr<scalar_t>()); });
+    return scratch;
+  }
+
+ private:
+  bool is_plain() const {
+    return stage_.kind == StageKind::linear || (stage_.kernel_h == 1 && stage_.kernel_w == 1 && stage_.stride_h == 1 &&
+                                                stage_.stride_w == 1 && stage_.padding_h == 0 && stage_.padding_w == 0);
+  }
+
+  template <class T>
+  void fill(int64_t i, T* out) const {
+    const int64_t height = x_.size(2), width = x_.size(3), channels = stage_.in;
+    const T* image = x_.data_ptr<T>() + i * height * width * channels;
+    for (int64_t h = 0; h < out_h_; ++h) {
+      for (int64_t w = 0; w < out_w_; ++w) {
+        const int64_t left = w * stage_.stride_w - stage_.padding_w;
+        for (int64_t kh = 0; kh < stage_.kernel_h; ++kh, out += stage_.kernel_w * channels) {
+          const int64_t row = h * stage_.stride_h - stage_.padding_h + kh * stage_.dilation;
+          if (row < 0 || row >= height) {
+            std::fill_n(out, stage_.kernel_w * channels, T(0));
+          } else {
+            fill_row(image + row * width * channels, left, width, channels, out);
+          }
+        }
+      }
+    }
+  }
+
+  // The pixels left, left + dilation, ... of a row; zeros where it has none.
+  template <class T>
+  void fill_row(const T* row, int64_t left, int64_t width, int64_t channels, T* out) const {
+    if (stage_.dilation == 1 && left >= 0 && left + stage_.kernel_w <= width) {
+      std::copy_n(row + left * channels, stage_.kernel_w * channels, out);
+      return;
+    }
+    for (int64_t kw = 0; kw < stage_.kernel_w; ++kw, out += channels) {
+      const int64_t column = left + kw * stage_.dilation;
+      if (column < 0 || column >= width) {
+        std::fill_n(out, channels, T(0));
+      } else {
+        std::copy_n(row + column * channels, channels, out);
+      }
+    }
+  }
+
+  Stage stage_;
+  at::Tensor x_;
+  int64_t out_h_, out_w_;
+};
+
+bool is_depthwise(const Stage& stage) { return stage.kind == StageKind::conv && stage.groups > 1; }
+
+// [N, pixels, channels]
+at::Tensor by_pixel(const at::Tensor& gradient) {
+  if (gradient.dim() == 2) return gradient.unsqueeze(1);
+  return channels_last(gradient).permute({0, 2, 3, 1}).reshape({gradient.size(0), -1, gradient.size(1)});
+}
+
+// The input moved by tap (kh, kw) of a depthwise convolution: [N, C, height and width of the output].
+at::Tensor tap(const Stage& stage, const at::Tensor& padded, const at::Tensor& gradient, int64_t kh, int64_t kw) {
+  const int64_t top = kh * stage.dilation, left = kw * stage.dilation;
+  return padded.slice(2, top, top + (gradient.size(2) - 1) * stage.stride_h + 1, stage.stride_h)
+      .slice(3, left, left + (gradient.size(3) - 1) * stage.stride_w + 1, stage.stride_w);
+}
+
+at::Tensor padded_input(const Stage& stage, const at::Tensor& x) {
+  return at::constant_pad_nd(x, {stage.padding_w, stage.padding_w, stage.padding_h, stage.padding_h});
+}
+
+at::Tensor depthwise_gradients(const Stage& stage, const at::Tensor& x, const at::Tensor& gradient) {
+  assert(stage.groups == stage.in && stage.in == stage.out);
+  const at::Tensor padded = padded_input(stage, x);
+  std::vector<at::Tensor> taps;
+  for (int64_t kh = 0; kh < stage.kernel_h; ++kh) {
+    for (int64_t kw = 0; kw < stage.kernel_w; ++kw) {
+      taps.push_back((tap(stage, padded, gradient, kh, kw) * gradient).sum({2, 3}));
+    }
+  }
+  return at::stack(taps, 2);  // [N, C, taps]
+}
+
+// Cheaper where there are few pixels: <J_i, J_j> is the sum over pairs of pixels of <window, window> <gradient,
+// gradient>.
+at::Tensor pixel_gram(const Windows& windows, const at::Tensor& pixels) {
+  const int64_t images = pixels.size(0), rows = windows.rows();
+  at::Tensor scratch, all = at::empty({images, rows, windows.columns()}, pixels.options());
+  for (int64_t i = 0; i < images; ++i) all[i].copy_(windows.of(i, scratch));
+  const at::Tensor a = all.view({images * rows, -1}), g = pixels.reshape({images * rows, -1});
+  return at::mm(a, a.t()).mul_(at::mm(g, g.t())).view({images, rows, images, rows}).sum({1, 3});
+}
+
+}  // namespace
+
+at::Tensor sample_gradients(const Step& step, const at::Tensor& x, const at::Tensor& gradient, int64_t first,
+                            int64_t count) {
+  const int64_t images = gradient.size(0);
+  if (is_depthwise(step.stage)) {
+    return depthwise_gradients(step.stage, x, gradient).narrow(1, first, count).reshape({images, -1});
+  }
+  const Windows windows(step, x, gradient);
+  const at::Tensor pixels = by_pixel(gradient).narrow(2, first, count);
+  at::Tensor scratch, result = at::empty({images, count, windows.columns()}, pixels.options());
+  for (int64_t i = 0; i < images; ++i) {
+    at::Tensor own = result[i];
+    at::mm_out(own, pixels[i].t(), windows.of(i, scratch));
+  }
+  return result.view({images, -1});
+}
+
+void add_gram(const Step& step, const at::Tensor& x, const at::Tensor& gradient, at::Tensor& gram) {
+  at::NoGradGuard no_grad;
+  const int64_t images = gradient.size(0), out = step.stage.out;
+  const bool depthwise = is_depthwise(step.stage);
+  if (!depthwise) {
+    const Windows windows(step, x, gradient);
+    const double rows = static_cast<double>(windows.rows()), n = static_cast<double>(images),
+                 weights = static_cast<double>(out * windows.columns());
+    const double by_image = n * rows * weights + n * n * weights;
+    const double by_pair = n * n * rows * rows * static_cast<double>(out + windows.columns());
+    if (by_pair < by_image) {
+      gram.add_(pixel_gram(windows, by_pixel(gradient)));
+      return;
+    }
+  }
+  const int64_t weights = step.weight.numel() / out;
+  const auto bytes = static_cast<int64_t>(images * weights * gradient.element_size());
+  const int64_t block = depthwise ? out : std::clamp<int64_t>(kGramBytes / bytes, 1, out);
+  for (int64_t first = 0; first < out; first += block) {
+    const at::Tensor rows = sample_gradients(step, x, gradient, first, std::min(block, out - first));
+    gram.add_(at::mm(rows, rows.t()));
+  }
+}
+
+at::Tensor apply_sample_gradients(const Step& step, const at::Tensor& x, const at::Tensor& gradient,
+                                  const at::Tensor& operand) {
+  const int64_t images = gradient.size(0);
+  const Stage& stage = step.stage;
+  if (is_depthwise(stage)) {
+    const at::Tensor weights = depthwise_gradients(stage, x, gradient);
+    const at::Tensor padded = padded_input(stage, operand);
+    at::Tensor sum = at::zeros_like(gradient);
+    for (int64_t k = 0; k < weights.size(2); ++k) {
+      const at::Tensor weight = weights.select(2, k).unsqueeze(2).unsqueeze(3);
+      sum.addcmul_(tap(stage, padded, gradient, k / stage.kernel_w, k % stage.kernel_w), weight);
+    }
+    return sum;
+  }
+  const Windows windows(step, x, gradient), moved(step, operand, gradient);
+  const at::Tensor pixels = by_pixel(gradient);
+  at::Tensor scratch, other, result = at::empty(pixels.sizes(), pixels.options());
+  for (int64_t i = 0; i < images; ++i) {
+    const at::Tensor weight = at::mm(pixels[i].t(), windows.of(i, scratch));  // [out, columns]
+    at::Tensor own = result[i];
+    at::mm_out(own, moved.of(i, other), weight.t());
+  }
+  if (gradient.dim() == 2) return result.view(gradient.sizes());
+  return result.view({images, gradient.size(2), gradient.size(3), -1}).permute({0, 3, 1, 2});
+}
+
+}  // namespace nascent

@@ -1,0 +1,123 @@
+#include "score/score_cache.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <cstring>
+
+#include "core/error.h"
+#include "core/files.h"
+#include "core/log.h"
+#include "core/text.h"
+
+namespace nascent {
+
+namespace {
+
+constexpr const char* kMagic = "nascent-scores 1 ";
+
+std::string with_checksum(const std::string& body) { return fmt::format("{:08x}\t{}\n", crc32(body), body); }
+
+// The part of a line after its checksum; nothing where they disagree.
+std::optional<std::string> checked(const std::string& line) {
+  const size_t tab = line.find('\t');
+  if (tab == std::string::npos) return std::nullopt;
+  const std::string body = line.substr(tab + 1);
+  if (line.substr(0, tab) != fmt::format("{:08x}", crc32(body))) return std::nullopt;
+  return body;
+}
+
+std::string text_of(double value) { return fmt::format("{}", value); }  // the shortest that reads back the same
+
+}  // namespace
+
+std::string ScoreCache::key(const Genotype& genotype) {
+  Genotype sorted = genotype;
+  for (auto& cell : sorted.cells) {
+    for (auto& node : cell.nodes) {
+      std::stable_sort(node.edges.begin(), node.edges.end(),
+                       [](const GenotypeEdge& a, const GenotypeEdge& b) { return a.from < b.from; });
+    }
+  }
+  const std::string form = text_forms(sorted).back();
+  if (form == "nasbench201") return to_text(sorted, form);
+  return Json::parse(to_text(sorted, "json")).dump();
+}
+
+ScoreCache::ScoreCache(const std::filesystem::path& folder, const std::string& space, const Json& settings)
+    : header_(kMagic + settings.dump()) {
+  std::filesystem::create_directories(folder);
+  const std::string name = std::filesystem::path(space).stem().string();
+  path_ = folder / fmt::format("{}-{:08x}.scores", name, crc32(header_));
+  file_ = ::open(path_.c_str(), O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC, 0644);
+  if (file_ < 0)
+    fail("Cannot write scores to {}: {}. Choose another folder with --cache.", path_.string(), std::strerror(errno));
+  // Others may be about to begin, mend or add to the same file.
+  flock(file_, LOCK_EX);
+  read();
+  flock(file_, LOCK_UN);
+}
+
+ScoreCache::~ScoreCache() {
+  if (file_ >= 0) ::close(file_);
+}
+
+void ScoreCache::read() {
+  const std::string bytes = read_file(path_);
+  const size_t end = bytes.rfind('\n') + 1;  // 0 where there is no line
+  if (end < bytes.size() && ftruncate(file_, static_cast<off_t>(end)) != 0) {
+    fail("Cannot mend the last line of {}: {}.", path_.string(), std::strerror(errno));
+  }
+  if (end == 0) return append(with_checksum(header_));
+  int damaged = 0;
+  bool first = true;
+  for (const auto& line : split(bytes.substr(0, end - 1), '\n')) {
+    const auto body = checked(line);
+    if (first && (!body || *body != header_)) {
+      fail("{} is not a file of scores for these settings. Move it away, or choose another folder with --cache.",
+           path_.string());
+    }
+    if (!first && !body) ++damaged;
+    if (!first && body) {
+      const auto fields = split(*body, '\t');
+      Scores& scores = known_[fields[0]];
+      for (size_t i = 1; i < fields.size(); ++i) {
+        const size_t equals = fields[i].find('=');
+        scores[fields[i].substr(0, equals)] = std::strtod(fields[i].c_str() + equals + 1, nullptr);
+      }
+    }
+    first = false;
+  }
+  if (damaged > 0)
+    log::warning("{}: {} damaged lines skipped; what they held is computed again.", path_.string(), damaged);
+}
+
+void ScoreCache::append(const std::string& line) const {
+  // One write: lines of several processes do not mix.
+  if (::write(file_, line.data(), line.size()) != static_cast<ssize_t>(line.size())) {
+    fail("Cannot write to {}: {}.", path_.string(), std::strerror(errno));
+  }
+}
+
+Scores ScoreCache::find(const Genotype& genotype) const {
+  const std::lock_guard lock(mutex_);
+  const auto it = known_.find(key(genotype));
+  return it == known_.end() ? Scores() : it->second;
+}
+
+void ScoreCache::add(const Genotype& genotype, const Scores& scores) {
+  std::string body = key(genotype);
+  const std::lock_guard lock(mutex_);
+  Scores& known = known_[body];
+  for (const auto& [metric, value] : scores) {
+    known[metric] = value;
+    body += fmt::format("\t{}={}", metric, text_of(value));
+  }
+  if (file_ >= 0) append(with_checksum(body));
+}
+
+}  // namespace nascent

@@ -1,0 +1,89 @@
+// A discrete network as a flat list of steps over numbered values: what the passes of src/score walk, forwards and
+// backwards, without LibTorch's autograd.
+//
+//   Network network(plan, seed, "lecun");
+//   Tape tape(network);
+//
+// Steps are those of the network, with three savings: what is computed twice from the same value (the ReLUs of several
+// edges) stands there once, what is zero (`none`, and convolutions of it) not at all, and a factorised reduce is taken
+// apart into two convolutions.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <string>
+#include <vector>
+
+#include "nn/layer.h"
+#include "nn/network.h"
+
+namespace nascent {
+
+enum class StepKind {
+  relu,
+  conv,
+  batch_norm,
+  max_pool,
+  avg_pool,
+  shift,
+  truncate,
+  global_avg_pool,
+  linear,
+  add,
+  concat
+};
+
+struct Step {
+  StepKind kind{};
+  std::vector<int> in{};      // values read
+  int out = -1;               // value made
+  Stage stage{};              // of all kinds but shift, add and concat
+  at::Tensor weight{};        // of conv and linear; the network's own
+  at::Tensor bias{};          // of linear, and of an affine batch norm (its shift)
+  at::Tensor scale{};         // of an affine batch norm
+  std::vector<int> widths{};  // of concat: the channels of each part; a part that is -1 is zero
+  bool live = false;          // whether the result reaches the logits
+};
+
+class Tape {
+ public:
+  // An Error if the network is a supernet.
+  explicit Tape(const Network& network);
+
+  const std::vector<Step>& steps() const { return steps_; }
+  int values() const { return static_cast<int>(shapes_.size()); }
+  const Shape& shape(int value) const { return shapes_[value]; }
+  // Value 0 is the image.
+  static constexpr int kImage = 0;
+  // False where no path leads from the image to the logits: these are then constant, and logits() and features() are
+  // -1.
+  bool is_connected() const { return logits_ >= 0; }
+  int logits() const { return logits_; }
+  // What the last pooling over all pixels reads: the features before the classifier.
+  int features() const { return features_; }
+  // Whether a backward or second-order pass reads the value again.
+  bool is_kept(int value) const { return kept_[value]; }
+  // The last step that reads the value.
+  int last_use(int value) const { return last_use_[value]; }
+
+  // How many ReLU layers of the network each step stands for, and how many units of ReLUs see nothing but zeros.
+  int copies(size_t step) const { return copies_[step]; }
+  int64_t idle_units() const { return idle_units_; }
+
+  // The tape of the network whose weights are the absolute values of this one's, in double precision, without batch
+  // norms and biases (SynFlow).
+  Tape absolute() const;
+
+ private:
+  class Builder;
+
+  std::vector<Step> steps_;
+  std::vector<int> copies_;
+  std::vector<Shape> shapes_;  // of every value
+  std::vector<bool> kept_;
+  std::vector<int> last_use_;
+  int logits_ = -1, features_ = -1;
+  int64_t idle_units_ = 0;
+};
+
+}  // namespace nascent

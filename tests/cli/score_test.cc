@@ -1,0 +1,67 @@
+#include <gmock/gmock.h>
+
+#include "cli/program.h"
+
+namespace nascent {
+namespace {
+
+using testing::HasSubstr;
+
+class Score : public ProgramTest {
+ protected:
+  std::vector<std::string> score(std::vector<std::string> more) const {
+    std::vector<std::string> all = {"score",     "--data",    "random",  "--size",  "64",         "--shape", "3,12,12",
+                                    "--classes", "4",         "--batch", "8",       "--channels", "3",       "--cells",
+                                    "1",         "--threads", "2",       "--cache", path("cache")};
+    all.insert(all.end(), more.begin(), more.end());
+    return all;
+  }
+};
+
+TEST_F(Score, OneArchitecture) {
+  const Json scores = json_of(score({"nasbench201:1234", "--metrics", "trace,kappa,params"}));
+  EXPECT_GT(scores.at("trace").get<double>(), 0);
+  EXPECT_GT(scores.at("kappa").get<double>(), 1);
+  EXPECT_EQ(nascent(score({"nasbench201:1234", "--metrics", "trace"})).exit_code, 0);
+}
+
+TEST_F(Score, ASampleGoesToACsvFileAndIsKnownTheNextTime) {
+  const Json first = json_of(score({"--sample", "6", "--csv", path("a.csv")}));
+  EXPECT_EQ(first.at("computed"), 6);
+  const Json again = json_of(score({"--sample", "6", "--csv", path("b.csv")}));
+  EXPECT_EQ(again.at("computed"), 0);
+  EXPECT_EQ(read_file(path("a.csv")), read_file(path("b.csv")));
+  EXPECT_THAT(read_file(path("a.csv")), HasSubstr("arch,grad,snip,grasp,trace,kappa\n|"));
+}
+
+TEST_F(Score, AKilledScoringLosesAtMostWhatIsInFlight) {
+  const auto command = score({"--sample", "300", "--csv", path("killed.csv")});
+  signalled(command, std::chrono::milliseconds(2500), SIGKILL);
+  const Json rest = json_of(command);
+  EXPECT_LT(rest.at("computed").get<int>(), 300);
+  auto whole = command;
+  whole.insert(whole.end(), {"--cache", "none", "--csv", path("whole.csv")});
+  json_of(whole);
+  EXPECT_EQ(read_file(path("killed.csv")), read_file(path("whole.csv")));
+}
+
+TEST_F(Score, SearchesLeaveAGenotypeThatCanBeTrained) {
+  for (const std::string search : {"nasi", "maximise"}) {
+    const Json found = json_of(
+        score({"--search", search, "--sample", search == "nasi" ? "0" : "5", "--steps", "3", "--out", path(search)}));
+    EXPECT_EQ(found.at("genotype").at("space"), "nasbench201");
+    EXPECT_EQ(nascent({"genotype", path(search)}).exit_code, 0);
+  }
+}
+
+TEST_F(Score, MistakesAreAnswered) {
+  EXPECT_THAT(nascent(score({})).err, HasSubstr("found none of these"));
+  EXPECT_THAT(nascent(score({"darts-v2", "nasbench201:3"})).err, HasSubstr("one space at a time"));
+  EXPECT_THAT(nascent(score({"--space", "darts", "--all"})).err, HasSubstr("Use --sample"));
+  EXPECT_THAT(nascent(score({"darts-v2", "--metrics", "snap"})).err, HasSubstr("Did you mean 'snip'"));
+  EXPECT_THAT(nascent(score({"darts-v2", "--batch", "100"})).err, HasSubstr("only 64"));
+  EXPECT_EQ(nascent(score({"--search", "te-nas", "--space", "nasbench1shot1-s1"})).exit_code, 2);
+}
+
+}  // namespace
+}  // namespace nascent
