@@ -52,8 +52,8 @@ enum class Work {
 struct Workload {
   std::string name;
   std::string space;
-  std::string genotype;  // "": the supernet
-  NetworkOptions network;
+  std::string genotype{};  // "": the supernet
+  NetworkOptions network{};
   int batch = 64;
   Work work = Work::first_order;
   bool sampled = false;  // one candidate per site runs, another one each step (GDAS)

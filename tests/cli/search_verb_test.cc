@@ -104,6 +104,14 @@ TEST_F(SearchVerbTest, ThreeStagesKilledAnywhereEndTheSame) {
   EXPECT_EQ(bytes("whole/genotype.json"), bytes("parts/genotype.json"));
 }
 
+TEST_F(SearchVerbTest, WhatDoesNotFitIntoMemoryIsRefusedBeforeItStarts) {
+  const auto result = nascent({"search", "--space", "darts", "--data", "random", "--shape", "3,32,32", "--engine",
+                               "reference", "--memory", "2", "--out", path("large")});
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_THAT(result.err, AllOf(HasSubstr("2.0 GB"), HasSubstr("data.batch (now 64)"), HasSubstr("fused")));
+  EXPECT_FALSE(std::filesystem::exists(path("large")));
+}
+
 TEST_F(SearchVerbTest, ScaleShrinksWhatIsNotTyped) {
   std::vector<std::string> words = {"search",   "--recipe", "pc-darts", "--scale",    "0.1",
                                     "--epochs", "1",        "--out",    path("small")};
