@@ -97,6 +97,10 @@ void CellRun::place_values() {
   }
   const MemoryPlan plan = plan_memory(residents);
   values_ = Block(plan.floats);
+  // What is read again only in a later phase would push everything else out of the cache, and be read before it is
+  // written.
+  constexpr size_t kTooMuchForCaches = size_t{8} << 20;
+  streams_ = !per_thread && plan.floats > kTooMuchForCaches;
   for (size_t v = program_->inputs; v < count; ++v) {
     value_[v] = values_.data() + plan.offsets[v];
     std::fill_n(value_[v] + residents[v].floats - kSlack, kSlack, 0.0f);
@@ -164,6 +168,7 @@ void CellRun::run_phase(const std::vector<Step>& steps) {
         run_unit(step.index, n, thread);
       }
     }
+    if (streams_) kernels_.end_streams();
   });
 }
 
@@ -229,7 +234,8 @@ void CellRun::convolve(int index, int n, int thread) {
   const int chunk = rows_at_once(out.width);
   for (int y = 0; y < out.height; y += chunk) {
     const int rows = std::min(chunk, out.height - y), pixels = rows * out.width;
-    float* to = result + static_cast<ptrdiff_t>(y) * out.width * cop;
+    float* place = result + static_cast<ptrdiff_t>(y) * out.width * cop;
+    float* to = streams_ ? scratch.result_rows : place;
     float* made = separable && !unit.dense.empty() ? scratch.rows : to;
     for (int r = 0; r < rows; ++r) {
       const float* from = input + (y + r) * unit.stride_h * row;
@@ -243,6 +249,7 @@ void CellRun::convolve(int index, int n, int thread) {
     }
     if (made != to) kernels_.dense(made, kOneTap, ci, dense, cip, pixels, cop, false, to);
     add_moments(unit.output, n, to, pixels, y == 0);
+    if (streams_) kernels_.stream(to, static_cast<size_t>(pixels) * cop, place);
   }
 }
 

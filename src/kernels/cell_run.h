@@ -97,6 +97,7 @@ class CellRun {
   std::vector<size_t> image_stride_;  // floats to the next image; 0 where every thread has its own
   std::vector<size_t> thread_stride_;
   std::vector<size_t> moments_offset_;
+  bool streams_ = false;  // values are written past the caches
   std::vector<NormCoefficients> norms_;
   Block packed_, values_, imported_, moments_;
   std::vector<std::unique_ptr<Scratch>> scratch_;  // per thread

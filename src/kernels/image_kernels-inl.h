@@ -520,6 +520,13 @@ void avg_pool_backward(int h, int w, int c, const Window& window, const float* o
   });
 }
 
+template <class D>
+void stream(const float* from, size_t floats, float* to) {
+  const D d;
+  const size_t lanes = hn::Lanes(d);
+  for (size_t i = 0; i < floats; i += lanes) hn::Stream(hn::Load(d, from + i), d, to + i);
+}
+
 // ---- sums over pixels
 
 template <class D>

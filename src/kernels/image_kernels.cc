@@ -6,6 +6,7 @@
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/image_kernels.cc"
 #define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_SSE4)
+#include <hwy/cache_control.h>
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
@@ -29,6 +30,8 @@ const ImageKernels* table() {
                                        .avg_pool = avg_pool<D>,
                                        .max_pool_backward = max_pool_backward<D>,
                                        .avg_pool_backward = avg_pool_backward<D>,
+                                       .stream = stream<D>,
+                                       .end_streams = [] { hwy::FlushStream(); },
                                        .moments = moments<D>,
                                        .mix = mix<D>,
                                        .mix_sums = mix_sums<D>,

@@ -80,6 +80,11 @@ struct ImageKernels {
   void (*avg_pool_backward)(int h, int w, int c, const Window& window, const float* out_gradient, float* in_gradient,
                             ptrdiff_t gradient_pixel);
 
+  // Copies past the caches, for what is not read again soon; both are aligned to vectors. end_streams() makes it
+  // visible to other threads.
+  void (*stream)(const float* from, size_t floats, float* to);
+  void (*end_streams)();
+
   // sums[0..c) += sum of (x - shift), sums[c..2c) += sum of (x - shift)^2
   void (*moments)(const float* x, size_t pixels, int c, const float* shift, float* sums);
 

@@ -38,6 +38,7 @@ Scratch::Scratch(const ScratchSizes& sizes, bool backward) {
   };
   want(input, sizes.input);
   want(rows, sizes.rows);
+  want(result_rows, sizes.rows);
   want(plane, sizes.plane);
   want(other_plane, sizes.plane);
   if (backward) {

@@ -30,7 +30,7 @@ struct Scratch {
   int held_image = -1;
 
   float *input, *input_gradient = nullptr, *between = nullptr;
-  float *rows, *gradient_rows = nullptr;
+  float *rows, *result_rows, *gradient_rows = nullptr;
   float *plane, *other_plane;
   std::vector<MixTerm> terms;
   std::vector<Inflow> inflows;

@@ -196,6 +196,11 @@ TEST(FusedCell, ManyChannelsAndOneImage) {
   }
 }
 
+// Enough for values to be written past the caches.
+TEST(FusedCell, LargeBatch) {
+  expect_same({.name = "large", .plan = supernet_cells("darts", 16, {3, 16, 16}).front(), .images = 28});
+}
+
 TEST(FusedCell, EverySpaceEqualsItsTwin) {
   for (const std::string space :
        {"darts-s1", "darts-s2", "nasbench201", "nasbench1shot1-s1", "nasbench1shot1-s2", "nasbench1shot1-s3"}) {
