@@ -299,7 +299,7 @@ int main(int argc, char** argv) {
     const double flops = step_flops(workload, Runner(workload).network().plan());
     const std::string share = workload.sampled ? "–" : fmt::format("{:.0f}%", 100 * flops / times.fused / 1e9 / peak);
     fmt::print("{:<14}{:>10.3f}{:>12.3f}{:>16.3f}{:>9.1f}x{:>11.1f}x{:>10}\n", workload.name, times.fused, times.nchw,
-               times.channels_last, times.nchw / times.fused, times.best_plain() / times.fused, 100 * share);
+               times.channels_last, times.nchw / times.fused, times.best_plain() / times.fused, share);
     std::fflush(stdout);
     const bool derived = !workload.genotype.empty();
     if (!derived) figure(workload.name + "_vs_nchw", times.nchw / times.fused);
