@@ -30,16 +30,29 @@ CellBackward::CellBackward(CellRun& run, const BackwardCall& call)
       kernels_(run.kernels_),
       readers_(readers_of(program_)),
       mix_of_(program_.values.size(), -1),
+      apart_(program_.values.size(), false),
       norms_(program_.norms.size()) {
   for (size_t m = 0; m < program_.mixes.size(); ++m) mix_of_[program_.mixes[m].output] = static_cast<int>(m);
   for (const Unit& unit : program_.units) {
     for (const int weight : {unit.depthwise_weight, unit.dense_weight})
       wants_weights_ |= weight >= 0 && call.parameters[weight];
   }
+  for (size_t v = 0; v < program_.values.size(); ++v) {
+    for (const Reader& reader : readers_[v]) {
+      const Read& read = read_of(reader);
+      apart_[v] = apart_[v] || read.first + padded(read.channels, kernels_.lanes) > run_.channels(static_cast<int>(v));
+    }
+  }
   schedule_ = schedule_backward(program_, readers_, values_to_visit(), run.call_.training);
   // Two groups per thread, so that a slow core can leave one to the other.
   groups_ = std::min(run.call_.images, 2 * run.call_.threads);
   place_gradients();
+}
+
+const Read& CellBackward::read_of(const Reader& reader) const {
+  if (!reader.is_mix) return program_.units[reader.index].input;
+  const Mix& mix = program_.mixes[reader.index];
+  return (reader.is_bypass ? mix.bypass : mix.terms)[reader.term].read;
 }
 
 // Walks from the inputs: what depends on nothing that wants a gradient is left out, apart from the states, whose sums
@@ -177,6 +190,10 @@ void CellBackward::visit(int value, int n, int thread, float* weight_gradients) 
     add_from_pools(value, n, thread, gradient);
   }
   add_from_convolutions(value, n, thread, gradient, weight_gradients);
+  if (float* place = gradient ? home(value, n) : nullptr; place && place != gradient) {
+    std::copy_n(gradient, run_.image_floats(value), place);
+    gradient = place;
+  }
   if (value < program_.inputs) {
     if (gradient) write_input_gradient(value, n, gradient);
     return;
@@ -202,19 +219,24 @@ int CellBackward::between_norm(int value) const {
   return -1;
 }
 
+// Where the gradient of a value stays; null where it is only passed on in another form.
+float* CellBackward::home(int value, int n) const {
+  if (value < program_.inputs) {
+    const bool whole_vectors = program_.values[value].channels == run_.channels(value);
+    return whole_vectors ? call_.inputs[value] + n * run_.image_floats(value) : nullptr;
+  }
+  if (const int mix = mix_of_[value]; mix >= 0)
+    return program_.mixes[mix].partial == 1 ? plane(mix, false, n) : nullptr;
+  return between_[value] + n * run_.image_floats(value);
+}
+
 // Where the gradient of the value is gathered, holding what flows in from the cell's output. Null: not wanted.
 float* CellBackward::start_gradient(int value, int n, int thread) {
   const ValueShape& shape = program_.values[value];
   const int c = run_.channels(value);
-  float* gradient = run_.scratch_[thread]->plane;
-  if (value < program_.inputs) {
-    if (!call_.inputs[value]) return nullptr;
-    if (shape.channels == c) gradient = call_.inputs[value] + n * run_.image_floats(value);
-  } else if (const int mix = mix_of_[value]; mix >= 0) {
-    if (program_.mixes[mix].partial == 1) gradient = plane(mix, false, n);
-  } else {
-    gradient = between_[value] + n * run_.image_floats(value);
-  }
+  if (value < program_.inputs && !call_.inputs[value]) return nullptr;
+  float* place = home(value, n);
+  float* gradient = place && !apart_[value] ? place : run_.scratch_[thread]->plane;
   const int width = program_.output_channels();
   int offset = 0;
   bool first = true;

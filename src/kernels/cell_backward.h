@@ -24,6 +24,8 @@ class CellBackward {
   void finish_phase(const std::vector<int>& values);
 
   void visit(int value, int n, int thread, float* weight_gradients);
+  const Read& read_of(const Reader& reader) const;
+  float* home(int value, int n) const;
   float* start_gradient(int value, int n, int thread);
   void add_from_mixes(int value, int n, float* gradient);
   void add_from_pools(int value, int n, int thread, float* gradient);
@@ -54,6 +56,9 @@ class CellBackward {
   const ImageKernels& kernels_;
   std::vector<std::vector<Reader>> readers_;
   std::vector<int> mix_of_;  // per value: the mixture that makes it, -1: none
+  // Some reader takes channels that do not fill whole vectors, so its gradient reaches a little past a pixel: such a
+  // gradient is gathered in the thread's own memory, where that does no harm.
+  std::vector<bool> apart_;
   bool wants_weights_ = false;
   BackwardSchedule schedule_;
   std::vector<float*> main_, bypass_, between_;  // first image of gradients: per mixture, mixture, value
