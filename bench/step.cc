@@ -1,8 +1,9 @@
 // Steps of search, retraining and inference on the fused engine, beside LibTorch's plain operations in the same run.
 //
 //   step                 all workloads: a table, then one name=value line per figure
-//   step darts nasi      only those whose name begins so
+//   step darts nasi_step only these
 //   step --batch 16 ...  another batch size for all; --rounds 5 for more rounds (the median counts)
+//   step --fused darts   only the fused side, for a profiler; --threads 1 for another number of threads than two
 #include <ATen/ATen.h>
 #include <ATen/Parallel.h>
 #include <fmt/format.h>
@@ -255,25 +256,39 @@ double step_flops(const Workload& workload, const NetworkPlan& plan) {
 int main(int argc, char** argv) {
   correct_blas_kernels(argv);
   keep_freed_memory();
-  int batch = 0, rounds = 3;
+  int batch = 0, rounds = 3, threads = 2;
+  bool only_fused = false;
   std::vector<std::string> names;
   for (int i = 1; i < argc; ++i) {
     if (!std::strcmp(argv[i], "--batch") && i + 1 < argc) {
       batch = std::atoi(argv[++i]);
     } else if (!std::strcmp(argv[i], "--rounds") && i + 1 < argc) {
       rounds = std::max(1, std::atoi(argv[++i]));
+    } else if (!std::strcmp(argv[i], "--threads") && i + 1 < argc) {
+      threads = std::max(1, std::atoi(argv[++i]));
+    } else if (!std::strcmp(argv[i], "--fused")) {
+      only_fused = true;
     } else {
       names.emplace_back(argv[i]);
     }
   }
   const auto chosen = [&](const std::string& name) {
-    return names.empty() || std::any_of(names.begin(), names.end(),
-                                        [&](const std::string& prefix) { return name.rfind(prefix, 0) == 0; });
+    return names.empty() || std::find(names.begin(), names.end(), name) != names.end();
   };
   std::vector<std::string> figures;
   const auto figure = [&](const std::string& name, double value) {
     figures.push_back(fmt::format("{}={:.2f}", name, value));
   };
+
+  if (only_fused) {
+    use_threads(threads);
+    for (Workload workload : workloads()) {
+      if (!chosen(workload.name)) continue;
+      if (batch > 0) workload.batch = batch;
+      fmt::print("{:<14}{:>10.3f} s\n", workload.name, measure_fused(workload, rounds));
+    }
+    return 0;
+  }
 
   // Memory first: a child starts with what this process already holds.
   Workload darts = workloads().front();
@@ -284,7 +299,6 @@ int main(int argc, char** argv) {
     figure("darts_memory_ratio", plain / fused);
   }
 
-  const int threads = 2;
   const double peak = fma_peak(threads), bandwidth = stream_bandwidth(threads);
   use_threads(threads);
   fmt::print("{}\n", describe_engine());

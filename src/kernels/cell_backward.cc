@@ -309,12 +309,18 @@ void CellBackward::add_from_convolutions(int value, int n, int thread, float* gr
     const int c = padded(read.channels, kernels_.lanes);
     const ptrdiff_t row = static_cast<ptrdiff_t>(shape.width + 2 * halo.w) * c;
     const float* input = run_.padded_input(leader, n, thread);
-    if (gradient) std::fill_n(scratch.input_gradient, row * (shape.height + 2 * halo.h), 0.0f);
+    // The first to come writes the gradient, others add to it; with a stride some pixels get nothing.
+    const bool strided = program_.units[leader].stride_h > 1 || program_.units[leader].stride_w > 1;
+    if (gradient && strided) std::fill_n(scratch.input_gradient, row * (shape.height + 2 * halo.h), 0.0f);
+    std::vector<int> others;
     std::erase_if(units, [&](int unit) {
-      if (program_.units[unit].input != read) return false;
-      convolution(unit, n, thread, gradient != nullptr, weight_gradients);
-      return true;
+      const bool same = program_.units[unit].input == read;
+      if (same) others.push_back(unit);
+      return same;
     });
+    for (size_t i = 0; i < others.size(); ++i) {
+      convolution(others[i], n, thread, gradient != nullptr, i > 0 || strided, weight_gradients);
+    }
     if (!gradient) continue;
     const float* inner = scratch.input_gradient + halo.h * row + static_cast<ptrdiff_t>(halo.w) * c;
     kernels_.add_where_active(inner, read.relu ? input : nullptr, row, shape.height, shape.width, c,
@@ -322,7 +328,7 @@ void CellBackward::add_from_convolutions(int value, int n, int thread, float* gr
   }
 }
 
-void CellBackward::convolution(int index, int n, int thread, bool wants_input, float* weight_gradients) {
+void CellBackward::convolution(int index, int n, int thread, bool wants_input, bool add, float* weight_gradients) {
   if (!wants_input && !weight_gradients) return;
   const Unit& unit = program_.units[index];
   Scratch& scratch = *run_.scratch_[thread];
@@ -333,11 +339,11 @@ void CellBackward::convolution(int index, int n, int thread, bool wants_input, f
   float* input_gradient = wants_input ? scratch.input_gradient + inner : nullptr;
   gather(unit.output, n, thread);
   const auto kind = unit.depthwise.empty() ? &CellBackward::dense : &CellBackward::separable;
-  (this->*kind)(index, n, thread, scratch.input + inner, input_gradient, weight_gradients);
+  (this->*kind)(index, n, thread, scratch.input + inner, input_gradient, add, weight_gradients);
 }
 
 // Depthwise, then pointwise (or nothing). The image between the two is made anew, row by row.
-void CellBackward::separable(int index, int n, int thread, const float* input, float* input_gradient,
+void CellBackward::separable(int index, int n, int thread, const float* input, float* input_gradient, bool add,
                              float* weight_gradients) {
   const Unit& unit = program_.units[index];
   Scratch& scratch = *run_.scratch_[thread];
@@ -360,7 +366,7 @@ void CellBackward::separable(int index, int n, int thread, const float* input, f
     std::fill_n(between + y * between_row + static_cast<ptrdiff_t>(out.width) * cip, around.w * cip, 0.0f);
   }
   const Taps taps = offsets_of(unit.depthwise, row, cip, 1, scratch.offsets);
-  const int chunk = rows_at_once(out.width);
+  const int chunk = rows_at_once(out.width, std::max(cip, cop));
   for (int y = 0; y < out.height; y += chunk) {
     const int rows = std::min(chunk, out.height - y), pixels = rows * out.width;
     const bool pointwise = !unit.dense.empty();
@@ -380,6 +386,7 @@ void CellBackward::separable(int index, int n, int thread, const float* input, f
       } else {
         std::copy_n(from, out.width * cip, to);
       }
+      fetch_row(unit.output, n, thread, y + rows + r);
     }
   }
   if (weight_gradients) {
@@ -395,11 +402,11 @@ void CellBackward::separable(int index, int n, int thread, const float* input, f
   }
   const Taps turned = offsets_of(unit.depthwise, between_row, cip, -1, scratch.offsets);
   for (int y = 0; y < in.height; ++y)
-    kernels_.depthwise(between + y * between_row, turned, depthwise_weights, cip, in.width, cip, true,
+    kernels_.depthwise(between + y * between_row, turned, depthwise_weights, cip, in.width, cip, add,
                        input_gradient + y * row);
 }
 
-void CellBackward::dense(int index, int n, int thread, const float* input, float* input_gradient,
+void CellBackward::dense(int index, int n, int thread, const float* input, float* input_gradient, bool add,
                          float* weight_gradients) {
   const Unit& unit = program_.units[index];
   Scratch& scratch = *run_.scratch_[thread];
@@ -436,7 +443,7 @@ void CellBackward::dense(int index, int n, int thread, const float* input, float
   if (!input_gradient || strided) return;
   const Taps turned = offsets_of(unit.dense, gradient_row, cop, -1, scratch.offsets);
   for (int y = 0; y < in.height; ++y)
-    kernels_.dense(gradient + y * gradient_row, turned, out.channels, transposed, cop, in.width, cip, true,
+    kernels_.dense(gradient + y * gradient_row, turned, out.channels, transposed, cop, in.width, cip, add,
                    input_gradient + y * row);
 }
 
@@ -528,6 +535,16 @@ void CellBackward::output_gradient(int value, int n, int thread, size_t from, si
                    scratch.value_scale.empty() ? nullptr : scratch.value_scale.data(), scratch.constant.data(), pixels,
                    static_cast<int>(c), to);
   for (Inflow& inflow : scratch.inflows) inflow.gradient -= from * c;
+}
+
+// Brings a row of what output_gradient() reads nearer. Little by little, between computations, costs nothing; at once it
+// would be waited for.
+void CellBackward::fetch_row(int value, int n, int thread, int row) const {
+  const ValueShape& shape = program_.values[value];
+  if (row >= shape.height) return;
+  const size_t floats = static_cast<size_t>(shape.width) * run_.channels(value);
+  fetch_ahead(run_.image(value, n, thread) + row * floats, floats);
+  if (between_[value]) fetch_ahead(between_[value] + n * run_.image_floats(value) + row * floats, floats);
 }
 
 void CellBackward::finish_terms(int index, bool bypass) {

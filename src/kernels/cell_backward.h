@@ -30,9 +30,11 @@ class CellBackward {
   void add_from_mixes(int value, int n, float* gradient);
   void add_from_pools(int value, int n, int thread, float* gradient);
   void add_from_convolutions(int value, int n, int thread, float* gradient, float* weight_gradients);
-  void convolution(int unit, int n, int thread, bool wants_input, float* weight_gradients);
-  void separable(int unit, int n, int thread, const float* input, float* input_gradient, float* weight_gradients);
-  void dense(int unit, int n, int thread, const float* input, float* input_gradient, float* weight_gradients);
+  // `add`: to the gradient of the padded input instead of writing it.
+  void convolution(int unit, int n, int thread, bool wants_input, bool add, float* weight_gradients);
+  void separable(int unit, int n, int thread, const float* input, float* input_gradient, bool add,
+                 float* weight_gradients);
+  void dense(int unit, int n, int thread, const float* input, float* input_gradient, bool add, float* weight_gradients);
   void split_partial(const Mix& mix, int index, int n, const float* gradient);
   void sum_mix(int mix, int n, int thread);
   void write_input_gradient(int value, int n, const float* gradient);
@@ -41,6 +43,8 @@ class CellBackward {
   void gather(int value, int n, int thread);
   // Its gradient for `pixels` pixels from `from` on.
   void output_gradient(int value, int n, int thread, size_t from, size_t pixels, float* to);
+
+  void fetch_row(int value, int n, int thread, int row) const;
 
   int between_norm(int value) const;
   void finish_terms(int mix, bool bypass);

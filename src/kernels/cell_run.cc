@@ -231,7 +231,7 @@ void CellRun::convolve(int index, int n, int thread) {
   const float *depthwise = packed_.data() + packing_.unit(index).depthwise,
               *dense = packed_.data() + packing_.unit(index).dense;
   float* result = image(unit.output, n, thread);
-  const int chunk = rows_at_once(out.width);
+  const int chunk = rows_at_once(out.width, std::max(cip, cop));
   for (int y = 0; y < out.height; y += chunk) {
     const int rows = std::min(chunk, out.height - y), pixels = rows * out.width;
     float* place = result + static_cast<ptrdiff_t>(y) * out.width * cop;

@@ -14,6 +14,7 @@
 #include <type_traits>
 
 #include "kernels/image_kernels.h"
+#include "kernels/memory.h"
 
 // Loops over registers must vanish, or the arrays below live in memory.
 #define NASCENT_UNROLL _Pragma("GCC unroll 32")
@@ -30,6 +31,10 @@ template <class D>
 HWY_INLINE hn::Vec<D> relu(D d, hn::Vec<D> x) {
   return hn::Max(x, hn::Zero(d));
 }
+
+// Kernels that stream through many values take so many floats of each at a time: few enough that what they share stays
+// in the first cache, enough for the hardware to see that a value is read in order.
+constexpr int kStretch = 4096;
 
 // ---- padding
 
@@ -324,6 +329,9 @@ HWY_INLINE void dense_columns(D d, const float* in, Taps taps, int ci, const flo
   // Eight is better as four and four than as six and two.
   for (; pixels - i >= kPixels && !(kPixels == 6 && pixels - i == 8); i += kPixels)
     dense_tile<kPixels, kVectors>(d, in + i * step, taps, ci, weights, step, co, add, here());
+  if constexpr (kPixels > 8) {
+    for (; pixels - i >= 8; i += 8) dense_tile<8, kVectors>(d, in + i * step, taps, ci, weights, step, co, add, here());
+  }
   for (; pixels - i >= 4; i += 4) dense_tile<4, kVectors>(d, in + i * step, taps, ci, weights, step, co, add, here());
   for (; pixels - i >= 2; i += 2) dense_tile<2, kVectors>(d, in + i * step, taps, ci, weights, step, co, add, here());
   for (; i < pixels; ++i) dense_tile<1, kVectors>(d, in + i * step, taps, ci, weights, step, co, add, here());
@@ -558,13 +566,13 @@ void moments(const float* x, size_t pixels, int c, const float* shift, float* su
 
 // ---- mixtures
 
+// Adds to what is there where `bias` is null.
 template <int kPixels, class D>
 HWY_INLINE void mix_tile(D d, const MixTerm* terms, int count, const float* bias, size_t pixel, int b, int c,
                          float* out) {
   hn::Vec<D> sum[kPixels];
-  const auto start = hn::LoadU(d, bias + b);
   NASCENT_UNROLL
-  for (int p = 0; p < kPixels; ++p) sum[p] = start;
+  for (int p = 0; p < kPixels; ++p) sum[p] = bias ? hn::LoadU(d, bias + b) : hn::LoadU(d, out + (pixel + p) * c + b);
   for (int t = 0; t < count; ++t) {
     const MixTerm& term = terms[t];
     const auto a = hn::LoadU(d, term.scale + b);
@@ -584,19 +592,31 @@ HWY_INLINE void mix_tile(D d, const MixTerm* terms, int count, const float* bias
 }
 
 template <class D>
-void mix(const MixTerm* terms, int count, const float* bias, size_t pixels, int c, float* out) {
-  const D d;
+HWY_INLINE void mix_stretch(D d, const MixTerm* terms, int count, const float* bias, size_t from, size_t to, int c,
+                            float* out) {
   const int lanes = static_cast<int>(hn::Lanes(d));
-  size_t i = 0;
-  for (; i + 8 <= pixels; i += 8) {
+  size_t i = from;
+  for (; i + 8 <= to; i += 8) {
     for (int b = 0; b < c; b += lanes) mix_tile<8>(d, terms, count, bias, i, b, c, out);
   }
-  for (; i < pixels; ++i) {
+  for (; i < to; ++i) {
     for (int b = 0; b < c; b += lanes) mix_tile<1>(d, terms, count, bias, i, b, c, out);
   }
 }
 
-// Sums of one term over a few pixels that are still in the cache, added to `sums`.
+// The hardware follows only so many values at once, so many terms are added up in groups.
+template <class D>
+void mix(const MixTerm* terms, int count, const float* bias, size_t pixels, int c, float* out) {
+  constexpr int kAtOnce = 8;
+  const size_t stretch = std::max<size_t>(kStretch / c, 8);
+  for (size_t from = 0; from < pixels; from += stretch) {
+    const size_t to = std::min(from + stretch, pixels);
+    for (int t = 0; t == 0 || t < count; t += kAtOnce)
+      mix_stretch(D(), terms + t, std::min(kAtOnce, count - t), t == 0 ? bias : nullptr, from, to, c, out);
+  }
+}
+
+// Sums of one term over a stretch of pixels, added to `sums`.
 template <class D>
 HWY_INLINE void term_sums(D d, const float* g, const MixTerm& term, size_t from, size_t to, int b, int c, float* sums) {
   const auto centre = term.centre ? hn::LoadU(d, term.centre + b) : hn::Zero(d);
@@ -633,16 +653,19 @@ template <class D>
 void mix_sums(const float* g, const MixTerm* terms, int count, size_t pixels, int c, float* sums) {
   const D d;
   const int lanes = static_cast<int>(hn::Lanes(d));
-  constexpr size_t kChunk = 64;  // pixels of g that stay in the first cache while the terms pass
+  const size_t stretch = std::max<size_t>(kStretch / c, 8);
   std::fill_n(sums, static_cast<size_t>(2 * count + 1) * c, 0.0f);
-  for (size_t from = 0; from < pixels; from += kChunk) {
-    const size_t to = std::min(from + kChunk, pixels);
+  for (size_t from = 0; from < pixels; from += stretch) {
+    const size_t to = std::min(from + stretch, pixels);
     for (int b = 0; b < c; b += lanes) {
       auto sum = hn::LoadU(d, sums + b);
       for (size_t i = from; i < to; ++i) sum = hn::Add(sum, hn::LoadU(d, g + i * c + b));
       hn::StoreU(sum, d, sums + b);
     }
     for (int t = 0; t < count; ++t) {
+      // A new value begins: until the hardware has noticed, its first pixels are asked for.
+      const MixTerm& next = terms[(t + 1) % count];
+      fetch_ahead(next.value + static_cast<ptrdiff_t>(t + 1 < count ? from : to) * next.pixel, kStretch / 16);
       for (int b = 0; b < c; b += lanes)
         term_sums(d, g, terms[t], from, to, b, c, sums + static_cast<ptrdiff_t>(2 * t + 1) * c);
     }

@@ -12,8 +12,6 @@ ScratchSizes scratch_sizes(const CellProgram& program, const std::vector<Halo>& 
   };
   for (const ValueShape& value : program.values) {
     sizes.plane = std::max(sizes.plane, with_halo(value, value.channels, {}));
-    const size_t pixels = static_cast<size_t>(rows_at_once(value.width)) * value.width;
-    sizes.rows = std::max(sizes.rows, pixels * padded(value.channels, lanes));
   }
   for (size_t i = 0; i < program.units.size(); ++i) {
     const Unit& unit = program.units[i];
@@ -23,7 +21,8 @@ ScratchSizes scratch_sizes(const CellProgram& program, const std::vector<Halo>& 
     const int widest = std::max(unit.input.channels, out.channels);
     if (backward) sizes.between = std::max(sizes.between, with_halo(out, widest, halos[i]));
     // A depthwise convolution makes rows of the output's width with the input's channels.
-    sizes.rows = std::max(sizes.rows, static_cast<size_t>(rows_at_once(out.width)) * out.width * padded(widest, lanes));
+    const int rows = rows_at_once(out.width, padded(widest, lanes));
+    sizes.rows = std::max(sizes.rows, static_cast<size_t>(rows) * out.width * padded(widest, lanes));
   }
   return sizes;
 }

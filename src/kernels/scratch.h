@@ -1,6 +1,7 @@
 // What one thread works with while an image passes through a phase.
 #pragma once
 
+#include <algorithm>
 #include <vector>
 
 #include "kernels/cell_program.h"
@@ -15,9 +16,12 @@ struct ScratchSizes {
   size_t plane = 0;    // largest image of any value
 };
 
-// Pixels that a convolution takes through its two halves at a time: enough for full tiles, few enough for the cache.
-constexpr int kPixelsAtOnce = 48;
-inline int rows_at_once(int width) { return width >= kPixelsAtOnce ? 1 : kPixelsAtOnce / width; }
+// Rows that a convolution takes through its two halves at a time: enough pixels for full tiles, few enough floats for
+// the first cache.
+inline int rows_at_once(int width, int channels) {
+  constexpr int kMostPixels = 96, kMostFloats = 3072;
+  return std::max(1, std::min(kMostPixels, kMostFloats / std::max(channels, 1)) / width);
+}
 
 ScratchSizes scratch_sizes(const CellProgram& program, const std::vector<Halo>& halos, int lanes, bool backward);
 
@@ -26,7 +30,6 @@ struct Scratch {
 
   // Of the padded input that `input` holds.
   Read held;
-  Halo held_halo;
   int held_image = -1;
 
   float *input, *input_gradient = nullptr, *between = nullptr;

@@ -60,7 +60,7 @@ void use_threads(int n) {
 
 void keep_freed_memory() {
 #if defined(__GLIBC__)
-  mallopt(M_MMAP_THRESHOLD, 32 << 20);  // the largest that glibc accepts
+  mallopt(M_MMAP_MAX, 0);  // also what is larger than any threshold that glibc accepts
   mallopt(M_TRIM_THRESHOLD, std::numeric_limits<int>::max());
   mallopt(M_TOP_PAD, 64 << 20);
 #endif
