@@ -40,7 +40,7 @@ CellBackward::CellBackward(CellRun& run, const BackwardCall& call)
   for (size_t v = 0; v < program_.values.size(); ++v) {
     for (const Reader& reader : readers_[v]) {
       const Read& read = read_of(reader);
-      apart_[v] = apart_[v] || read.first + padded(read.channels, kernels_.lanes) > run_.channels(static_cast<int>(v));
+      apart_[v] = apart_[v] || read.first + padded(read.channels) > run_.channels(static_cast<int>(v));
     }
   }
   schedule_ = schedule_backward(program_, readers_, values_to_visit(), run.call_.training);
@@ -76,7 +76,7 @@ std::vector<bool> CellBackward::values_to_visit() const {
 int CellBackward::plane_channels(int mix, bool bypass) const {
   const Mix& it = program_.mixes[mix];
   const int all = program_.values[it.output].channels, mixed = all / it.partial;
-  return padded(bypass ? all - mixed : mixed, kernels_.lanes);
+  return padded(bypass ? all - mixed : mixed);
 }
 
 float* CellBackward::plane(int mix, bool bypass, int n) const {
@@ -306,7 +306,7 @@ void CellBackward::add_from_convolutions(int value, int n, int thread, float* gr
     const int leader = units.front();
     const Read& read = program_.units[leader].input;
     const Halo halo = run_.halos_[leader];
-    const int c = padded(read.channels, kernels_.lanes);
+    const int c = padded(read.channels);
     const ptrdiff_t row = static_cast<ptrdiff_t>(shape.width + 2 * halo.w) * c;
     const float* input = run_.padded_input(leader, n, thread);
     // The first to come writes the gradient, others add to it; with a stride some pixels get nothing.
@@ -333,7 +333,7 @@ void CellBackward::convolution(int index, int n, int thread, bool wants_input, b
   const Unit& unit = program_.units[index];
   Scratch& scratch = *run_.scratch_[thread];
   const Halo halo = run_.halos_[index];
-  const int c = padded(unit.input.channels, kernels_.lanes);
+  const int c = padded(unit.input.channels);
   const ptrdiff_t inner =
       (static_cast<ptrdiff_t>(halo.h) * (program_.values[unit.input.value].width + 2 * halo.w) + halo.w) * c;
   float* input_gradient = wants_input ? scratch.input_gradient + inner : nullptr;
@@ -349,7 +349,7 @@ void CellBackward::separable(int index, int n, int thread, const float* input, f
   Scratch& scratch = *run_.scratch_[thread];
   const ValueShape &in = program_.values[unit.input.value], &out = program_.values[unit.output];
   const Halo halo = run_.halos_[index];
-  const int ci = unit.input.channels, cip = padded(ci, kernels_.lanes), cop = run_.channels(unit.output);
+  const int ci = unit.input.channels, cip = padded(ci), cop = run_.channels(unit.output);
   const ptrdiff_t row = static_cast<ptrdiff_t>(in.width + 2 * halo.w) * cip;
   const ptrdiff_t step = static_cast<ptrdiff_t>(unit.stride_w) * cip;
   const bool strided = unit.stride_h > 1 || unit.stride_w > 1;
@@ -412,7 +412,7 @@ void CellBackward::dense(int index, int n, int thread, const float* input, float
   Scratch& scratch = *run_.scratch_[thread];
   const ValueShape &in = program_.values[unit.input.value], &out = program_.values[unit.output];
   const Halo halo = run_.halos_[index];
-  const int ci = unit.input.channels, cip = padded(ci, kernels_.lanes), cop = run_.channels(unit.output);
+  const int ci = unit.input.channels, cip = padded(ci), cop = run_.channels(unit.output);
   const ptrdiff_t row = static_cast<ptrdiff_t>(in.width + 2 * halo.w) * cip;
   const ptrdiff_t step = static_cast<ptrdiff_t>(unit.stride_w) * cip;
   const bool strided = unit.stride_h > 1 || unit.stride_w > 1;
@@ -504,6 +504,7 @@ void CellBackward::gather(int value, int n, int thread) {
         if (scratch.value_scale.empty()) {
           scratch.value_scale.assign(c, 0.0f);
           scratch.constant.assign(c, 0.0f);
+          scratch.centre = coefficients.mean.data();
         }
         for (size_t k = 0; k < c; ++k) {
           scratch.value_scale[k] += norms_[norm].value_scale[k];
@@ -531,14 +532,14 @@ void CellBackward::output_gradient(int value, int n, int thread, size_t from, si
   const size_t c = run_.channels(value);
   for (Inflow& inflow : scratch.inflows) inflow.gradient += from * c;
   kernels_.combine(scratch.inflows.data(), static_cast<int>(scratch.inflows.size()),
-                   run_.image(value, n, thread) + from * c,
+                   run_.image(value, n, thread) + from * c, scratch.centre,
                    scratch.value_scale.empty() ? nullptr : scratch.value_scale.data(), scratch.constant.data(), pixels,
                    static_cast<int>(c), to);
   for (Inflow& inflow : scratch.inflows) inflow.gradient -= from * c;
 }
 
-// Brings a row of what output_gradient() reads nearer. Little by little, between computations, costs nothing; at once it
-// would be waited for.
+// Brings a row of what output_gradient() reads nearer. Little by little, between computations, costs nothing; at once
+// it would be waited for.
 void CellBackward::fetch_row(int value, int n, int thread, int row) const {
   const ValueShape& shape = program_.values[value];
   if (row >= shape.height) return;
@@ -614,7 +615,7 @@ void CellBackward::finish_norm(int index, const std::vector<double>& plain, cons
     if (!run_.call_.training) continue;
     const double scale = forward.scale[k], slope = normalised * forward.inverse[k] / count;
     to.value_scale[k] = static_cast<float>(-scale * slope);
-    to.constant[k] = static_cast<float>(-scale * (plain[k] / count - forward.mean[k] * slope));
+    to.constant[k] = static_cast<float>(-scale * plain[k] / count);
   }
 }
 

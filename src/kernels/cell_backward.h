@@ -13,7 +13,7 @@ class CellBackward {
   void run();
 
  private:
-  // What batch norm's own gradient adds to that of its value: value_scale * value + constant.
+  // What batch norm's own gradient adds to that of its value: value_scale * (value - mean) + constant.
   struct NormGradient {
     std::vector<float> value_scale, constant;
   };

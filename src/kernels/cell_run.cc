@@ -11,12 +11,6 @@ namespace nascent::kernels {
 
 namespace {
 
-int lanes_for(const CellProgram& program) {
-  std::vector<int> channels;
-  for (const ValueShape& value : program.values) channels.push_back(value.channels);
-  return best_lanes(channels.data(), static_cast<int>(channels.size()));
-}
-
 // Units that read the same thing share its padded copy, so it needs the widest halo of them.
 std::vector<Halo> shared_halos(const CellProgram& program) {
   std::vector<Halo> halos;
@@ -42,9 +36,9 @@ CellRun::CellRun(std::shared_ptr<const CellProgram> program, ForwardCall call, f
     : program_(std::move(program)),
       call_(std::move(call)),
       output_(output),
-      kernels_(image_kernels(lanes_for(*program_))),
+      kernels_(image_kernels()),
       schedule_(schedule_forward(*program_, call_.training)),
-      packing_(*program_, kernels_.lanes, call_.keep),
+      packing_(*program_, call_.keep),
       halos_(shared_halos(*program_)),
       normalised_(program_->values.size(), false),
       norms_(program_->norms.size()) {
@@ -56,7 +50,7 @@ CellRun::CellRun(std::shared_ptr<const CellProgram> program, ForwardCall call, f
   pack_weights(call_.parameters);
   place_values();
   place_inputs();
-  const ScratchSizes sizes = scratch_sizes(*program_, halos_, kernels_.lanes, call_.keep);
+  const ScratchSizes sizes = scratch_sizes(*program_, halos_, call_.keep);
   for (int t = 0; t < call_.threads; ++t) scratch_.push_back(std::make_unique<Scratch>(sizes, call_.keep));
   if (!call_.training) finish_statistics(-1);
   for (size_t phase = 0; phase < schedule_.phases.size(); ++phase) {
@@ -115,7 +109,7 @@ void CellRun::place_inputs() {
   const auto readers = readers_of(*program_);
   std::vector<bool> import(program_->inputs);
   for (int v = 0; v < program_->inputs; ++v) {
-    import[v] = program_->values[v].channels % kernels_.lanes != 0;
+    import[v] = program_->values[v].channels != channels(v);
     for (const Reader& reader : readers[v]) {
       const Read* read = &program_->units[0].input;
       if (reader.is_mix) {
@@ -124,7 +118,7 @@ void CellRun::place_inputs() {
       } else {
         read = &program_->units[reader.index].input;
       }
-      if (read->first % kernels_.lanes != 0 || read->channels % kernels_.lanes != 0) import[v] = true;
+      if (read->channels != padded(read->channels)) import[v] = true;
     }
     offsets.push_back(floats);
     image_stride_[v] = image_floats(v);
@@ -186,22 +180,38 @@ void CellRun::run_unit(int index, int n, int thread) {
   add_moments(unit.output, n, out, program_->values[unit.output].pixels(), true);
 }
 
+// Rows of what is read, normalised and rectified, with a halo.
+void CellRun::make_ready(const Read& read, int n, int thread, int first, int rows, const Halo& halo, float* to) const {
+  const ValueShape& shape = program_->values[read.value];
+  const NormCoefficients* norm = read.norm >= 0 ? &norms_[read.norm] : nullptr;
+  const float* from = image(read.value, n, thread) + static_cast<ptrdiff_t>(first) * shape.width * channels(read.value);
+  kernels_.pad(from + read.first, channels(read.value), read.channels, rows, shape.width,
+               norm ? norm->scale.data() + read.first : nullptr, norm ? norm->shift.data() + read.first : nullptr,
+               read.relu, to, padded(read.channels), halo.h, halo.w);
+}
+
 const float* CellRun::padded_input(int index, int n, int thread) {
-  const Unit& unit = program_->units[index];
-  const Read& read = unit.input;
+  const Read& read = program_->units[index].input;
   const Halo& halo = halos_[index];
   Scratch& scratch = *scratch_[thread];
-  const int c = padded(read.channels, kernels_.lanes);
   const ValueShape& shape = program_->values[read.value];
   if (scratch.held_image != n || scratch.held != read) {
-    const NormCoefficients* norm = read.norm >= 0 ? &norms_[read.norm] : nullptr;
-    kernels_.pad(image(read.value, n, thread) + read.first, channels(read.value), read.channels, shape.height,
-                 shape.width, norm ? norm->scale.data() + read.first : nullptr,
-                 norm ? norm->shift.data() + read.first : nullptr, read.relu, scratch.input, c, halo.h, halo.w);
+    make_ready(read, n, thread, 0, shape.height, halo, scratch.input);
     scratch.held = read;
     scratch.held_image = n;
   }
-  return scratch.input + (static_cast<ptrdiff_t>(halo.h) * (shape.width + 2 * halo.w) + halo.w) * c;
+  return scratch.input + (static_cast<ptrdiff_t>(halo.h) * (shape.width + 2 * halo.w) + halo.w) * padded(read.channels);
+}
+
+const float* CellRun::ready_rows(int index, int n, int thread, int first, int rows) {
+  const Read& read = program_->units[index].input;
+  const ValueShape& shape = program_->values[read.value];
+  Scratch& scratch = *scratch_[thread];
+  if (read.norm < 0 && !read.relu && padded(read.channels) == channels(read.value))
+    return image(read.value, n, thread) + static_cast<ptrdiff_t>(first) * shape.width * channels(read.value);
+  scratch.held_image = -1;
+  make_ready(read, n, thread, first, rows, {}, scratch.input);
+  return scratch.input;
 }
 
 namespace {
@@ -221,9 +231,11 @@ constexpr Taps kOneTap = {&kHere, 1};
 void CellRun::convolve(int index, int n, int thread) {
   const Unit& unit = program_->units[index];
   Scratch& scratch = *scratch_[thread];
-  const float* input = padded_input(index, n, thread);
+  // Without a halo the input is made ready a few rows at a time, while they are in the cache.
+  const bool by_rows = halos_[index].h == 0 && halos_[index].w == 0;
+  const float* input = by_rows ? nullptr : padded_input(index, n, thread);
   const ValueShape &in = program_->values[unit.input.value], &out = program_->values[unit.output];
-  const int ci = unit.input.channels, cip = padded(ci, kernels_.lanes), cop = channels(unit.output);
+  const int ci = unit.input.channels, cip = padded(ci), cop = channels(unit.output);
   const ptrdiff_t row = static_cast<ptrdiff_t>(in.width + 2 * halos_[index].w) * cip;
   const ptrdiff_t step = static_cast<ptrdiff_t>(unit.stride_w) * cip;
   const bool separable = !unit.depthwise.empty();
@@ -237,8 +249,11 @@ void CellRun::convolve(int index, int n, int thread) {
     float* place = result + static_cast<ptrdiff_t>(y) * out.width * cop;
     float* to = streams_ ? scratch.result_rows : place;
     float* made = separable && !unit.dense.empty() ? scratch.rows : to;
+    const int first = y * unit.stride_h;
+    const float* at = by_rows ? ready_rows(index, n, thread, first, std::min(rows * unit.stride_h, in.height - first))
+                              : input + first * row;
     for (int r = 0; r < rows; ++r) {
-      const float* from = input + (y + r) * unit.stride_h * row;
+      const float* from = at + r * unit.stride_h * row;
       if (separable) {
         kernels_.depthwise(from, taps, depthwise, step, out.width, cip, false,
                            made + static_cast<ptrdiff_t>(r) * out.width * cip);
@@ -312,7 +327,7 @@ void shuffle(const float* main, int main_pixel, const float* bypass, int bypass_
 void CellRun::run_mix(const Mix& mix, int n, int thread) {
   Scratch& scratch = *scratch_[thread];
   const ValueShape& shape = program_->values[mix.output];
-  const int c = padded(shape.channels / mix.partial, kernels_.lanes);
+  const int c = padded(shape.channels / mix.partial);
   float* out = image(mix.output, n, thread);
   const auto add_up = [&](const std::vector<Term>& terms, int width, float* to) {
     fill_terms(terms, width, n, thread);
@@ -321,7 +336,7 @@ void CellRun::run_mix(const Mix& mix, int n, int thread) {
   if (mix.partial == 1) {
     add_up(mix.terms, c, out);
   } else {
-    const int others = padded(shape.channels - shape.channels / mix.partial, kernels_.lanes);
+    const int others = padded(shape.channels - shape.channels / mix.partial);
     add_up(mix.terms, c, scratch.plane);
     add_up(mix.bypass, others, scratch.other_plane);
     shuffle(scratch.plane, c, scratch.other_plane, others, shape.pixels(), shape.channels, mix.partial,

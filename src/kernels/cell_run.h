@@ -75,12 +75,15 @@ class CellRun {
   void set_norm(int norm, std::vector<float> mean, const std::vector<double>& variance);
 
   // Shared with the backward pass.
-  int channels(int value) const { return padded(program_->values[value].channels, kernels_.lanes); }
+  int channels(int value) const { return padded(program_->values[value].channels); }
   size_t image_floats(int value) const { return program_->values[value].pixels() * channels(value); }
   float* image(int value, int n, int thread) const;
   float weight(int row, int n) const;
+  void make_ready(const Read& read, int n, int thread, int first, int rows, const Halo& halo, float* to) const;
   // The input of a convolution, transformed and with a halo; kept until another one is asked for.
   const float* padded_input(int unit, int n, int thread);
+  // Some rows of it, where there is no halo.
+  const float* ready_rows(int unit, int n, int thread, int first, int rows);
   // Fills scratch.terms and scratch.bias.
   void fill_terms(const std::vector<Term>& terms, int c, int n, int thread);
 

@@ -9,6 +9,7 @@
 #include <hwy/highway.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <cstring>
 #include <limits>
 #include <type_traits>
@@ -27,9 +28,33 @@ namespace hn = hwy::HWY_NAMESPACE;
 // Accumulators that fit into registers beside the operands.
 constexpr int kAccumulators = HWY_TARGET <= HWY_AVX3 ? 24 : 12;
 
+using Wide = hn::CappedTag<float, 16>;
+constexpr int kWide = static_cast<int>(hn::MaxLanes(Wide()));
+
+// Calls body(d, b) for the channels from `b` on: whole vectors, then halves and quarters of the longest ones.
+template <class Body>
+HWY_INLINE void for_blocks(int c, Body body, int b = 0) {
+  for (; b + kWide <= c; b += kWide) body(Wide(), b);
+  if constexpr (kWide > 8) {
+    if (b + 8 <= c) {
+      body(hn::CappedTag<float, 8>(), b);
+      b += 8;
+    }
+  }
+  if constexpr (kWide > 4) {
+    if (b + 4 <= c) body(hn::CappedTag<float, 4>(), b);
+  }
+}
+
 template <class D>
 HWY_INLINE hn::Vec<D> relu(D d, hn::Vec<D> x) {
   return hn::Max(x, hn::Zero(d));
+}
+
+// Long sums are made of short ones, which lose less to rounding.
+template <class D>
+HWY_INLINE void add_to(D d, hn::Vec<D> sum, float* total) {
+  hn::StoreU(hn::Add(hn::LoadU(d, total), sum), d, total);
 }
 
 // Kernels that stream through many values take so many floats of each at a time: few enough that what they share stays
@@ -43,12 +68,10 @@ HWY_INLINE hn::Vec<D> load_first(D d, const float* p, int count) {
   return hn::MaskedLoad(hn::FirstN(d, static_cast<size_t>(count)), d, p);
 }
 
-template <class D>
-void pad_row(D d, const float* x, ptrdiff_t pixel, int channels, int w, const float* scale, const float* shift,
-             bool use_relu, float* out, int c) {
-  const int lanes = static_cast<int>(hn::Lanes(d));
-  for (int b = 0; b < c; b += lanes) {
-    const int here = std::min(lanes, channels - b);
+HWY_INLINE void pad_row(const float* x, ptrdiff_t pixel, int channels, int w, const float* scale, const float* shift,
+                        bool use_relu, float* out, int c) {
+  for_blocks(c, [&](auto d, int b) {
+    const int lanes = static_cast<int>(hn::Lanes(d)), here = std::min(lanes, channels - b);
     const auto a = scale ? hn::LoadU(d, scale + b) : hn::Set(d, 1.0f);
     const auto s = scale ? hn::LoadU(d, shift + b) : hn::Zero(d);
     const auto low = use_relu ? hn::Zero(d) : hn::Set(d, -std::numeric_limits<float>::infinity());
@@ -57,10 +80,9 @@ void pad_row(D d, const float* x, ptrdiff_t pixel, int channels, int w, const fl
       const auto v = here == lanes ? hn::LoadU(d, p) : load_first(d, p, here);
       hn::StoreU(hn::Max(hn::MulAdd(a, v, s), low), d, out + static_cast<ptrdiff_t>(i) * c + b);
     }
-  }
+  });
 }
 
-template <class D>
 void pad(const float* x, ptrdiff_t pixel, int channels, int h, int w, const float* scale, const float* shift,
          bool use_relu, float* out, int c, int halo_h, int halo_w) {
   const ptrdiff_t row = static_cast<ptrdiff_t>(w + 2 * halo_w) * c;
@@ -69,7 +91,7 @@ void pad(const float* x, ptrdiff_t pixel, int channels, int h, int w, const floa
   for (int y = 0; y < h; ++y) {
     float* line = out + (y + halo_h) * row;
     std::fill_n(line, side, 0.0f);
-    pad_row(D(), x + static_cast<ptrdiff_t>(y) * w * pixel, pixel, channels, w, scale, shift, use_relu, line + side, c);
+    pad_row(x + static_cast<ptrdiff_t>(y) * w * pixel, pixel, channels, w, scale, shift, use_relu, line + side, c);
     std::fill_n(line + row - side, side, 0.0f);
   }
   std::fill_n(out + (h + halo_h) * row, row * halo_h, 0.0f);
@@ -118,14 +140,14 @@ HWY_INLINE void depthwise_columns(D d, const float* in, Taps taps, const float* 
   for (; i < pixels; ++i) depthwise_tile<1, kVectors>(d, in + i * step, taps, weights, step, c, add, out + i * c);
 }
 
-template <class D>
-HWY_INLINE void depthwise_row(D d, const float* in, Taps taps, const float* weights, ptrdiff_t step, int pixels, int c,
+HWY_INLINE void depthwise_row(const float* in, Taps taps, const float* weights, ptrdiff_t step, int pixels, int c,
                               bool add, float* out) {
-  const int lanes = static_cast<int>(hn::Lanes(d));
   int b = 0;
-  for (; b + 2 * lanes <= c; b += 2 * lanes)
-    depthwise_columns<2>(d, in + b, taps, weights + b, step, pixels, c, add, out + b);
-  if (b < c) depthwise_columns<1>(d, in + b, taps, weights + b, step, pixels, c, add, out + b);
+  for (; b + 2 * kWide <= c; b += 2 * kWide)
+    depthwise_columns<2>(Wide(), in + b, taps, weights + b, step, pixels, c, add, out + b);
+  for_blocks(
+      c, [&](auto d, int at) { depthwise_columns<1>(d, in + at, taps, weights + at, step, pixels, c, add, out + at); },
+      b);
 }
 
 // Square kernels over neighbouring pixels, which is nearly all of them: every input pixel is loaded once per row of the
@@ -155,14 +177,13 @@ HWY_INLINE void window_tile(D d, const float* in, const ptrdiff_t* rows, bool mi
   for (int p = 0; p < kPixels; ++p) hn::StoreU(sum[p], d, out + p * c);
 }
 
-template <int kSide, int kDilation, class D>
-HWY_INLINE void depthwise_window(D d, const float* in, Taps taps, const float* weights, int pixels, ptrdiff_t c,
-                                 bool add, float* out) {
+template <int kSide, int kDilation>
+HWY_INLINE void depthwise_window(const float* in, Taps taps, const float* weights, int pixels, ptrdiff_t c, bool add,
+                                 float* out) {
   const bool mirrored = taps.offsets[1] < taps.offsets[0];
   ptrdiff_t rows[kSide];
   for (int y = 0; y < kSide; ++y) rows[y] = taps.offsets[y * kSide + (mirrored ? kSide - 1 : 0)];
-  const ptrdiff_t lanes = hn::Lanes(d);
-  for (ptrdiff_t b = 0; b < c; b += lanes) {
+  for_blocks(static_cast<int>(c), [&](auto d, int b) {
     int i = 0;
     const auto here = [&] { return out + i * c + b; };
     for (; i + 8 <= pixels; i += 8)
@@ -171,7 +192,7 @@ HWY_INLINE void depthwise_window(D d, const float* in, Taps taps, const float* w
       window_tile<4, kSide, kDilation>(d, in + i * c + b, rows, mirrored, weights + b, c, add, here());
     for (; i < pixels; ++i)
       window_tile<1, kSide, kDilation>(d, in + i * c + b, rows, mirrored, weights + b, c, add, here());
-  }
+  });
 }
 
 // Rows of an input and of the gradient of what was made from it.
@@ -196,7 +217,7 @@ HWY_INLINE void depthwise_weights_tile(D d, const RowPairs& pairs, const ptrdiff
                                        float* gradients) {
   hn::Vec<D> sum[kTaps];
   NASCENT_UNROLL
-  for (int t = 0; t < kTaps; ++t) sum[t] = hn::LoadU(d, gradients + t * c);
+  for (int t = 0; t < kTaps; ++t) sum[t] = hn::Zero(d);
   for (int y = 0; y < pairs.rows; ++y) {
     const float *x = pairs.in + y * pairs.in_row, *gradient = pairs.gradient + y * pairs.gradient_row;
     for (int i = 0; i < pairs.pixels; ++i, x += step, gradient += c) {
@@ -206,7 +227,7 @@ HWY_INLINE void depthwise_weights_tile(D d, const RowPairs& pairs, const ptrdiff
     }
   }
   NASCENT_UNROLL
-  for (int t = 0; t < kTaps; ++t) hn::StoreU(sum[t], d, gradients + t * c);
+  for (int t = 0; t < kTaps; ++t) add_to(d, sum[t], gradients + t * c);
 }
 
 // Side and dilation of a square kernel whose taps are neighbours; {0, 0} where they are not.
@@ -235,54 +256,43 @@ HWY_INLINE bool with_square(Square square, Body body) {
   return body(Five(), Two()), true;
 }
 
-template <class D>
 void depthwise(const float* in, Taps taps, const float* weights, ptrdiff_t step, int pixels, int c, bool add,
                float* out) {
-  const D d;
   const bool done = with_square(square_of(taps, step, c), [&](auto side, auto dilation) {
-    depthwise_window<side(), dilation()>(d, in, taps, weights, pixels, c, add, out);
+    depthwise_window<side(), dilation()>(in, taps, weights, pixels, c, add, out);
   });
-  if (!done) depthwise_row(d, in, taps, weights, step, pixels, c, add, out);
+  if (!done) depthwise_row(in, taps, weights, step, pixels, c, add, out);
 }
 
-template <class D>
 void depthwise_weights(const float* in, ptrdiff_t in_row, Taps taps, ptrdiff_t step, const float* out_gradient,
                        ptrdiff_t gradient_row, int rows, int pixels, int c, float* gradients) {
-  const D d;
-  const int lanes = static_cast<int>(hn::Lanes(d));
   const RowPairs all = {in, in_row, out_gradient, gradient_row, rows, pixels};
-  for (int b = 0; b < c; b += lanes) {
+  for_blocks(c, [&](auto d, int b) {
     const RowPairs pairs = all.at(b);
     int t = 0;
     const auto at = [&](int tap) { return gradients + static_cast<ptrdiff_t>(tap) * c + b; };
     for (; t + 9 <= taps.count; t += 9) depthwise_weights_tile<9>(d, pairs, taps.offsets + t, step, c, at(t));
     for (; t + 7 <= taps.count; t += 7) depthwise_weights_tile<7>(d, pairs, taps.offsets + t, step, c, at(t));
     for (; t < taps.count; ++t) depthwise_weights_tile<1>(d, pairs, taps.offsets + t, step, c, at(t));
-  }
+  });
 }
 
-template <class D>
 void depthwise_scatter(const float* out_gradient, Taps taps, const float* weights, ptrdiff_t step, int pixels, int c,
                        float* in_gradient) {
-  const D d;
-  const int lanes = static_cast<int>(hn::Lanes(d));
   for (int t = 0; t < taps.count; ++t) {
-    for (int b = 0; b < c; b += lanes) {
+    for_blocks(c, [&](auto d, int b) {
       const auto w = hn::LoadU(d, weights + static_cast<ptrdiff_t>(t) * c + b);
       float* to = in_gradient + taps.offsets[t] + b;
       const float* g = out_gradient + b;
       for (int i = 0; i < pixels; ++i, to += step, g += c)
         hn::StoreU(hn::MulAdd(w, hn::LoadU(d, g), hn::LoadU(d, to)), d, to);
-    }
+    });
   }
 }
 
-template <class D>
 void add_strided(const float* from, int pixels, int c, float* to, ptrdiff_t step) {
-  const D d;
-  const int lanes = static_cast<int>(hn::Lanes(d));
   for (int i = 0; i < pixels; ++i, from += c, to += step) {
-    for (int b = 0; b < c; b += lanes) hn::StoreU(hn::Add(hn::LoadU(d, from + b), hn::LoadU(d, to + b)), d, to + b);
+    for_blocks(c, [&](auto d, int b) { hn::StoreU(hn::Add(hn::LoadU(d, from + b), hn::LoadU(d, to + b)), d, to + b); });
   }
 }
 
@@ -337,15 +347,13 @@ HWY_INLINE void dense_columns(D d, const float* in, Taps taps, int ci, const flo
   for (; i < pixels; ++i) dense_tile<1, kVectors>(d, in + i * step, taps, ci, weights, step, co, add, here());
 }
 
-template <class D>
 void dense(const float* in, Taps taps, int ci, const float* weights, ptrdiff_t step, int pixels, int co, bool add,
            float* out) {
-  const D d;
-  const int lanes = static_cast<int>(hn::Lanes(d));
   int b = 0;
-  for (; b + 2 * lanes <= co; b += 2 * lanes)
-    dense_columns<2>(d, in, taps, ci, weights + b, step, pixels, co, add, out + b);
-  if (b < co) dense_columns<1>(d, in, taps, ci, weights + b, step, pixels, co, add, out + b);
+  for (; b + 2 * kWide <= co; b += 2 * kWide)
+    dense_columns<2>(Wide(), in, taps, ci, weights + b, step, pixels, co, add, out + b);
+  for_blocks(
+      co, [&](auto d, int at) { dense_columns<1>(d, in, taps, ci, weights + at, step, pixels, co, add, out + at); }, b);
 }
 
 template <int kInputs, int kVectors, class D>
@@ -355,7 +363,7 @@ HWY_INLINE void dense_weights_tile(D d, const RowPairs& pairs, ptrdiff_t step, i
   NASCENT_UNROLL
   for (int k = 0; k < kInputs; ++k) {
     NASCENT_UNROLL
-    for (int v = 0; v < kVectors; ++v) sum[k][v] = hn::LoadU(d, gradients + static_cast<ptrdiff_t>(k) * co + v * lanes);
+    for (int v = 0; v < kVectors; ++v) sum[k][v] = hn::Zero(d);
   }
   for (int y = 0; y < pairs.rows; ++y) {
     const float *in = pairs.in + y * pairs.in_row, *gradient = pairs.gradient + y * pairs.gradient_row;
@@ -374,7 +382,7 @@ HWY_INLINE void dense_weights_tile(D d, const RowPairs& pairs, ptrdiff_t step, i
   NASCENT_UNROLL
   for (int k = 0; k < kInputs; ++k) {
     NASCENT_UNROLL
-    for (int v = 0; v < kVectors; ++v) hn::StoreU(sum[k][v], d, gradients + static_cast<ptrdiff_t>(k) * co + v * lanes);
+    for (int v = 0; v < kVectors; ++v) add_to(d, sum[k][v], gradients + static_cast<ptrdiff_t>(k) * co + v * lanes);
   }
 }
 
@@ -393,17 +401,16 @@ HWY_INLINE void dense_weights_columns(D d, RowPairs pairs, int ci, ptrdiff_t ste
   for (; k < ci; next(1)) dense_weights_tile<1, kVectors>(d, pairs, step, co, gradients);
 }
 
-template <class D>
 void dense_weights(const float* in, ptrdiff_t in_row, Taps taps, int ci, ptrdiff_t step, const float* out_gradient,
                    ptrdiff_t gradient_row, int rows, int pixels, int co, float* gradients) {
-  const D d;
-  const int lanes = static_cast<int>(hn::Lanes(d));
   for (int t = 0; t < taps.count; ++t, gradients += static_cast<ptrdiff_t>(ci) * co) {
-    RowPairs pairs = {in + taps.offsets[t], in_row, out_gradient, gradient_row, rows, pixels};
+    const auto pairs = [&](int b) {
+      return RowPairs{in + taps.offsets[t], in_row, out_gradient + b, gradient_row, rows, pixels};
+    };
     int b = 0;
-    for (; b + 2 * lanes <= co; b += 2 * lanes, pairs.gradient += 2 * lanes)
-      dense_weights_columns<2>(d, pairs, ci, step, co, gradients + b);
-    if (b < co) dense_weights_columns<1>(d, pairs, ci, step, co, gradients + b);
+    for (; b + 2 * kWide <= co; b += 2 * kWide) dense_weights_columns<2>(Wide(), pairs(b), ci, step, co, gradients + b);
+    for_blocks(
+        co, [&](auto d, int at) { dense_weights_columns<1>(d, pairs(at), ci, step, co, gradients + at); }, b);
   }
 }
 
@@ -458,42 +465,33 @@ HWY_INLINE hn::Vec<D> fold_window(D d, const float* x, ptrdiff_t pixel, ptrdiff_
   return result;
 }
 
-template <class D>
 void max_pool(const float* x, ptrdiff_t pixel, int h, int w, int c, const Window& window, float* out) {
-  const D d;
-  const int lanes = static_cast<int>(hn::Lanes(d));
-  const auto lowest = hn::Set(d, -std::numeric_limits<float>::infinity());
   for_windows(h, w, window, [&](Span rows, Span columns, ptrdiff_t to) {
-    for (int b = 0; b < c; b += lanes) {
+    for_blocks(c, [&](auto d, int b) {
+      const auto lowest = hn::Set(d, -std::numeric_limits<float>::infinity());
       const auto most =
           fold_window(d, x + b, pixel, w * pixel, rows, columns, lowest, [](auto a, auto v) { return hn::Max(a, v); });
       hn::StoreU(most, d, out + to * c + b);
-    }
+    });
   });
 }
 
-template <class D>
 void avg_pool(const float* x, ptrdiff_t pixel, int h, int w, int c, const Window& window, float* out) {
-  const D d;
-  const int lanes = static_cast<int>(hn::Lanes(d));
   for_windows(h, w, window, [&](Span rows, Span columns, ptrdiff_t to) {
     const float share = 1.0f / static_cast<float>((rows.end - rows.begin) * (columns.end - columns.begin));
-    for (int b = 0; b < c; b += lanes) {
+    for_blocks(c, [&](auto d, int b) {
       const auto sum = fold_window(d, x + b, pixel, w * pixel, rows, columns, hn::Zero(d),
                                    [](auto a, auto v) { return hn::Add(a, v); });
       hn::StoreU(hn::Mul(sum, hn::Set(d, share)), d, out + to * c + b);
-    }
+    });
   });
 }
 
 // The first pixel of a window that holds its maximum takes the gradient, as in LibTorch.
-template <class D>
 void max_pool_backward(const float* x, ptrdiff_t pixel, int h, int w, int c, const Window& window, const float* out,
                        const float* out_gradient, float* in_gradient, ptrdiff_t gradient_pixel) {
-  const D d;
-  const int lanes = static_cast<int>(hn::Lanes(d));
   for_windows(h, w, window, [&](Span rows, Span columns, ptrdiff_t to) {
-    for (int b = 0; b < c; b += lanes) {
+    for_blocks(c, [&](auto d, int b) {
       const auto most = hn::LoadU(d, out + to * c + b);
       auto left = hn::LoadU(d, out_gradient + to * c + b);
       for (int i = rows.begin; i < rows.end; ++i) {
@@ -505,18 +503,15 @@ void max_pool_backward(const float* x, ptrdiff_t pixel, int h, int w, int c, con
           left = hn::IfThenZeroElse(here, left);
         }
       }
-    }
+    });
   });
 }
 
-template <class D>
 void avg_pool_backward(int h, int w, int c, const Window& window, const float* out_gradient, float* in_gradient,
                        ptrdiff_t gradient_pixel) {
-  const D d;
-  const int lanes = static_cast<int>(hn::Lanes(d));
   for_windows(h, w, window, [&](Span rows, Span columns, ptrdiff_t to) {
     const float share = 1.0f / static_cast<float>((rows.end - rows.begin) * (columns.end - columns.begin));
-    for (int b = 0; b < c; b += lanes) {
+    for_blocks(c, [&](auto d, int b) {
       const auto g = hn::Mul(hn::LoadU(d, out_gradient + to * c + b), hn::Set(d, share));
       for (int i = rows.begin; i < rows.end; ++i) {
         for (int k = columns.begin; k < columns.end; ++k) {
@@ -524,27 +519,25 @@ void avg_pool_backward(int h, int w, int c, const Window& window, const float* o
           hn::StoreU(hn::Add(hn::LoadU(d, to_gradient), g), d, to_gradient);
         }
       }
-    }
+    });
   });
 }
 
-template <class D>
 void stream(const float* from, size_t floats, float* to) {
-  const D d;
-  const size_t lanes = hn::Lanes(d);
-  for (size_t i = 0; i < floats; i += lanes) hn::Stream(hn::Load(d, from + i), d, to + i);
+  const Wide d;
+  size_t i = 0;
+  for (; i < floats && reinterpret_cast<uintptr_t>(to + i) % (kWide * sizeof(float)) != 0; ++i) to[i] = from[i];
+  for (; i + kWide <= floats; i += kWide) hn::Stream(hn::LoadU(d, from + i), d, to + i);
+  std::copy(from + i, from + floats, to + i);
 }
 
 // ---- sums over pixels
 
-template <class D>
 void moments(const float* x, size_t pixels, int c, const float* shift, float* sums) {
-  const D d;
-  const int lanes = static_cast<int>(hn::Lanes(d));
-  for (int b = 0; b < c; b += lanes) {
+  for_blocks(c, [&](auto d, int b) {
+    using V = hn::Vec<decltype(d)>;
     const auto centre = hn::LoadU(d, shift + b);
-    hn::Vec<D> sum[2] = {hn::LoadU(d, sums + b), hn::Zero(d)};
-    hn::Vec<D> squares[2] = {hn::LoadU(d, sums + c + b), hn::Zero(d)};
+    V sum[2] = {hn::Zero(d), hn::Zero(d)}, squares[2] = {hn::Zero(d), hn::Zero(d)};
     size_t i = 0;
     for (; i + 2 <= pixels; i += 2) {
       NASCENT_UNROLL
@@ -559,9 +552,9 @@ void moments(const float* x, size_t pixels, int c, const float* shift, float* su
       sum[0] = hn::Add(sum[0], v);
       squares[0] = hn::MulAdd(v, v, squares[0]);
     }
-    hn::StoreU(hn::Add(sum[0], sum[1]), d, sums + b);
-    hn::StoreU(hn::Add(squares[0], squares[1]), d, sums + c + b);
-  }
+    add_to(d, hn::Add(sum[0], sum[1]), sums + b);
+    add_to(d, hn::Add(squares[0], squares[1]), sums + c + b);
+  });
 }
 
 // ---- mixtures
@@ -591,28 +584,21 @@ HWY_INLINE void mix_tile(D d, const MixTerm* terms, int count, const float* bias
   for (int p = 0; p < kPixels; ++p) hn::StoreU(sum[p], d, out + (pixel + p) * c + b);
 }
 
-template <class D>
-HWY_INLINE void mix_stretch(D d, const MixTerm* terms, int count, const float* bias, size_t from, size_t to, int c,
+HWY_INLINE void mix_stretch(const MixTerm* terms, int count, const float* bias, size_t from, size_t to, int c,
                             float* out) {
-  const int lanes = static_cast<int>(hn::Lanes(d));
   size_t i = from;
-  for (; i + 8 <= to; i += 8) {
-    for (int b = 0; b < c; b += lanes) mix_tile<8>(d, terms, count, bias, i, b, c, out);
-  }
-  for (; i < to; ++i) {
-    for (int b = 0; b < c; b += lanes) mix_tile<1>(d, terms, count, bias, i, b, c, out);
-  }
+  for (; i + 8 <= to; i += 8) for_blocks(c, [&](auto d, int b) { mix_tile<8>(d, terms, count, bias, i, b, c, out); });
+  for (; i < to; ++i) for_blocks(c, [&](auto d, int b) { mix_tile<1>(d, terms, count, bias, i, b, c, out); });
 }
 
 // The hardware follows only so many values at once, so many terms are added up in groups.
-template <class D>
 void mix(const MixTerm* terms, int count, const float* bias, size_t pixels, int c, float* out) {
   constexpr int kAtOnce = 8;
   const size_t stretch = std::max<size_t>(kStretch / c, 8);
   for (size_t from = 0; from < pixels; from += stretch) {
     const size_t to = std::min(from + stretch, pixels);
     for (int t = 0; t == 0 || t < count; t += kAtOnce)
-      mix_stretch(D(), terms + t, std::min(kAtOnce, count - t), t == 0 ? bias : nullptr, from, to, c, out);
+      mix_stretch(terms + t, std::min(kAtOnce, count - t), t == 0 ? bias : nullptr, from, to, c, out);
   }
 }
 
@@ -622,7 +608,7 @@ HWY_INLINE void term_sums(D d, const float* g, const MixTerm& term, size_t from,
   const auto centre = term.centre ? hn::LoadU(d, term.centre + b) : hn::Zero(d);
   const float* x = term.value + b;
   if (!term.relu) {
-    hn::Vec<D> sum[4] = {hn::LoadU(d, sums + c + b), hn::Zero(d), hn::Zero(d), hn::Zero(d)};
+    hn::Vec<D> sum[4] = {hn::Zero(d), hn::Zero(d), hn::Zero(d), hn::Zero(d)};
     size_t i = from;
     for (; i + 4 <= to; i += 4) {
       NASCENT_UNROLL
@@ -633,11 +619,11 @@ HWY_INLINE void term_sums(D d, const float* g, const MixTerm& term, size_t from,
     for (; i < to; ++i)
       sum[0] = hn::MulAdd(hn::LoadU(d, g + i * c + b),
                           hn::Sub(hn::LoadU(d, x + static_cast<ptrdiff_t>(i) * term.pixel), centre), sum[0]);
-    hn::StoreU(hn::Add(hn::Add(sum[0], sum[1]), hn::Add(sum[2], sum[3])), d, sums + c + b);
+    add_to(d, hn::Add(hn::Add(sum[0], sum[1]), hn::Add(sum[2], sum[3])), sums + c + b);
     return;
   }
   const auto a = hn::LoadU(d, term.scale + b), s = hn::LoadU(d, term.shift + b);
-  auto plain = hn::LoadU(d, sums + b), product = hn::LoadU(d, sums + c + b);
+  auto plain = hn::Zero(d), product = hn::Zero(d);
   for (size_t i = from; i < to; ++i) {
     const auto v = hn::LoadU(d, x + static_cast<ptrdiff_t>(i) * term.pixel);
     const auto active = hn::Gt(hn::MulAdd(a, v, s), hn::Zero(d));
@@ -645,93 +631,82 @@ HWY_INLINE void term_sums(D d, const float* g, const MixTerm& term, size_t from,
     plain = hn::Add(plain, passed);
     product = hn::MulAdd(passed, hn::Sub(v, centre), product);
   }
-  hn::StoreU(plain, d, sums + b);
-  hn::StoreU(product, d, sums + c + b);
+  add_to(d, plain, sums + b);
+  add_to(d, product, sums + c + b);
 }
 
-template <class D>
 void mix_sums(const float* g, const MixTerm* terms, int count, size_t pixels, int c, float* sums) {
-  const D d;
-  const int lanes = static_cast<int>(hn::Lanes(d));
   const size_t stretch = std::max<size_t>(kStretch / c, 8);
   std::fill_n(sums, static_cast<size_t>(2 * count + 1) * c, 0.0f);
   for (size_t from = 0; from < pixels; from += stretch) {
     const size_t to = std::min(from + stretch, pixels);
-    for (int b = 0; b < c; b += lanes) {
-      auto sum = hn::LoadU(d, sums + b);
+    for_blocks(c, [&](auto d, int b) {
+      auto sum = hn::Zero(d);
       for (size_t i = from; i < to; ++i) sum = hn::Add(sum, hn::LoadU(d, g + i * c + b));
-      hn::StoreU(sum, d, sums + b);
-    }
+      add_to(d, sum, sums + b);
+    });
     for (int t = 0; t < count; ++t) {
       // A new value begins: until the hardware has noticed, its first pixels are asked for.
       const MixTerm& next = terms[(t + 1) % count];
       fetch_ahead(next.value + static_cast<ptrdiff_t>(t + 1 < count ? from : to) * next.pixel, kStretch / 16);
-      for (int b = 0; b < c; b += lanes)
+      for_blocks(c, [&](auto d, int b) {
         term_sums(d, g, terms[t], from, to, b, c, sums + static_cast<ptrdiff_t>(2 * t + 1) * c);
+      });
     }
   }
 }
 
 template <class D>
-HWY_INLINE void combine_block(D d, const Inflow* inflows, int count, const float* value, const float* value_scale,
-                              const float* constant, size_t pixels, int b, int c, float* out) {
+HWY_INLINE void combine_block(D d, const Inflow* inflows, int count, const float* value, const float* centre,
+                              const float* value_scale, const float* constant, size_t pixels, int b, int c,
+                              float* out) {
   const auto vs = value_scale ? hn::LoadU(d, value_scale + b) : hn::Zero(d);
   const auto k = value_scale ? hn::LoadU(d, constant + b) : hn::Zero(d);
-  for (int f = 0; f < std::max(count, 1); ++f) {
-    const bool first = f == 0;
-    if (f >= count) {  // nothing flows in
-      for (size_t i = 0; i < pixels; ++i)
-        hn::StoreU(value_scale ? hn::MulAdd(vs, hn::LoadU(d, value + i * c + b), k) : k, d, out + i * c + b);
-      return;
-    }
+  const auto m = value_scale ? hn::LoadU(d, centre + b) : hn::Zero(d);
+  const auto own = [&](size_t at) { return value_scale ? hn::MulAdd(vs, hn::Sub(hn::LoadU(d, value + at), m), k) : k; };
+  if (count == 0) {
+    for (size_t i = 0; i < pixels; ++i) hn::StoreU(own(i * c + b), d, out + i * c + b);
+  }
+  for (int f = 0; f < count; ++f) {
     const Inflow& in = inflows[f];
     const auto scale = hn::Mul(in.scale ? hn::LoadU(d, in.scale + b) : hn::Set(d, 1.0f), hn::Set(d, in.weight));
     const auto ra = in.relu_scale ? hn::LoadU(d, in.relu_scale + b) : hn::Zero(d);
     const auto rs = in.relu_scale ? hn::LoadU(d, in.relu_shift + b) : hn::Set(d, 1.0f);
     for (size_t i = 0; i < pixels; ++i) {
       const size_t at = i * c + b;
-      auto start = first ? k : hn::LoadU(d, out + at);
-      if (first && value_scale) start = hn::MulAdd(vs, hn::LoadU(d, value + at), start);
       auto g = hn::LoadU(d, in.gradient + at);
       if (in.relu_scale) g = hn::IfThenElseZero(hn::Gt(hn::MulAdd(ra, hn::LoadU(d, value + at), rs), hn::Zero(d)), g);
-      hn::StoreU(hn::MulAdd(scale, g, start), d, out + at);
+      hn::StoreU(hn::MulAdd(scale, g, f == 0 ? own(at) : hn::LoadU(d, out + at)), d, out + at);
     }
   }
 }
 
-template <class D>
-void combine(const Inflow* inflows, int count, const float* value, const float* value_scale, const float* constant,
-             size_t pixels, int c, float* out) {
-  const D d;
-  const int lanes = static_cast<int>(hn::Lanes(d));
-  for (int b = 0; b < c; b += lanes) combine_block(d, inflows, count, value, value_scale, constant, pixels, b, c, out);
+void combine(const Inflow* inflows, int count, const float* value, const float* centre, const float* value_scale,
+             const float* constant, size_t pixels, int c, float* out) {
+  for_blocks(c, [&](auto d, int b) {
+    combine_block(d, inflows, count, value, centre, value_scale, constant, pixels, b, c, out);
+  });
 }
 
-template <class D>
 void add_scaled(const float* from, ptrdiff_t from_pixel, float weight, size_t pixels, int c, float* to,
                 ptrdiff_t to_pixel) {
-  const D d;
-  const int lanes = static_cast<int>(hn::Lanes(d));
-  const auto w = hn::Set(d, weight);
   for (size_t i = 0; i < pixels; ++i, from += from_pixel, to += to_pixel) {
-    for (int b = 0; b < c; b += lanes)
-      hn::StoreU(hn::MulAdd(w, hn::LoadU(d, from + b), hn::LoadU(d, to + b)), d, to + b);
+    for_blocks(c, [&](auto d, int b) {
+      hn::StoreU(hn::MulAdd(hn::Set(d, weight), hn::LoadU(d, from + b), hn::LoadU(d, to + b)), d, to + b);
+    });
   }
 }
 
-template <class D>
 void add_where_active(const float* from, const float* active, ptrdiff_t row, int h, int w, int c, float* to,
                       ptrdiff_t to_pixel) {
-  const D d;
-  const int lanes = static_cast<int>(hn::Lanes(d));
   for (int y = 0; y < h; ++y) {
     for (int x = 0; x < w; ++x, to += to_pixel) {
       const ptrdiff_t at = y * row + static_cast<ptrdiff_t>(x) * c;
-      for (int b = 0; b < c; b += lanes) {
+      for_blocks(c, [&](auto d, int b) {
         auto g = hn::LoadU(d, from + at + b);
         if (active) g = hn::IfThenElseZero(hn::Gt(hn::LoadU(d, active + at + b), hn::Zero(d)), g);
         hn::StoreU(hn::Add(hn::LoadU(d, to + b), g), d, to + b);
-      }
+      });
     }
   }
 }

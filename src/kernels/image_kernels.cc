@@ -1,7 +1,5 @@
 #include "kernels/image_kernels.h"
 
-#include <algorithm>
-
 // This file is compiled once per instruction set.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/image_kernels.cc"
@@ -15,35 +13,27 @@
 HWY_BEFORE_NAMESPACE();
 namespace nascent::kernels::HWY_NAMESPACE {
 
-template <size_t kLanes>
 const ImageKernels* table() {
-  using D = hn::CappedTag<float, kLanes>;
-  static const ImageKernels kernels = {.lanes = static_cast<int>(hn::Lanes(D())),
-                                       .pad = pad<D>,
-                                       .depthwise = depthwise<D>,
-                                       .dense = dense<D>,
-                                       .depthwise_weights = depthwise_weights<D>,
-                                       .dense_weights = dense_weights<D>,
-                                       .depthwise_scatter = depthwise_scatter<D>,
-                                       .add_strided = add_strided<D>,
-                                       .max_pool = max_pool<D>,
-                                       .avg_pool = avg_pool<D>,
-                                       .max_pool_backward = max_pool_backward<D>,
-                                       .avg_pool_backward = avg_pool_backward<D>,
-                                       .stream = stream<D>,
+  static const ImageKernels kernels = {.pad = pad,
+                                       .depthwise = depthwise,
+                                       .dense = dense,
+                                       .depthwise_weights = depthwise_weights,
+                                       .dense_weights = dense_weights,
+                                       .depthwise_scatter = depthwise_scatter,
+                                       .add_strided = add_strided,
+                                       .max_pool = max_pool,
+                                       .avg_pool = avg_pool,
+                                       .max_pool_backward = max_pool_backward,
+                                       .avg_pool_backward = avg_pool_backward,
+                                       .stream = stream,
                                        .end_streams = [] { hwy::FlushStream(); },
-                                       .moments = moments<D>,
-                                       .mix = mix<D>,
-                                       .mix_sums = mix_sums<D>,
-                                       .combine = combine<D>,
-                                       .add_scaled = add_scaled<D>,
-                                       .add_where_active = add_where_active<D>};
+                                       .moments = moments,
+                                       .mix = mix,
+                                       .mix_sums = mix_sums,
+                                       .combine = combine,
+                                       .add_scaled = add_scaled,
+                                       .add_where_active = add_where_active};
   return &kernels;
-}
-
-const ImageKernels* table_of(int lanes) {
-  if (lanes >= 16) return table<16>();
-  return lanes >= 8 ? table<8>() : table<4>();
 }
 
 }  // namespace nascent::kernels::HWY_NAMESPACE
@@ -55,24 +45,11 @@ HWY_AFTER_NAMESPACE();
 
 namespace nascent::kernels {
 
-HWY_EXPORT(table_of);
+HWY_EXPORT(table);
 
-const ImageKernels& image_kernels(int lanes) {
+const ImageKernels& image_kernels() {
   isa();  // settles which one, at the first call
-  return *HWY_DYNAMIC_DISPATCH(table_of)(lanes);
-}
-
-int best_lanes(const int* channels, int count) {
-  constexpr double kMostPadding = 1.25;
-  for (int lanes = widest_lanes(); lanes > 4; lanes /= 2) {
-    double used = 0, stored = 0;
-    for (int i = 0; i < count; ++i) {
-      used += channels[i];
-      stored += padded(channels[i], lanes);
-    }
-    if (stored <= kMostPadding * used) return lanes;
-  }
-  return std::min(4, widest_lanes());
+  return *HWY_DYNAMIC_DISPATCH(table)();
 }
 
 }  // namespace nascent::kernels

@@ -1,8 +1,9 @@
 // The arithmetic of the engine: what is done to one image (or some of its rows), on plain pointers.
 //
-// Images are stored channels last. `c`, `ci` and `co` are numbers of channels; those of vectors' worth are padded with
-// zeros to whole vectors of `lanes` floats, so no kernel has a tail. A convolution is a list of taps: offsets in floats
-// from the place of an output pixel in its (padded) input to the pixels that are multiplied and added.
+// Images are stored channels last. `c`, `ci` and `co` are numbers of channels, padded with zeros to a multiple of four:
+// kernels take them in long vectors, then in shorter ones, and no kernel has a tail. A convolution is a list of taps:
+// offsets in floats from the place of an output pixel in its (padded) input to the pixels that are multiplied and
+// added.
 #pragma once
 
 #include <cstddef>
@@ -44,8 +45,6 @@ struct Inflow {
 };
 
 struct ImageKernels {
-  int lanes;
-
   // out, of (h + 2 halo_h) x (w + 2 halo_w) x c, becomes relu(scale * x + shift) inside and zero in its halo. `pixel`
   // is the distance of pixels in x, of which `channels` are read. scale may be null (then shift is not read).
   void (*pad)(const float* x, ptrdiff_t pixel, int channels, int h, int w, const float* scale, const float* shift,
@@ -94,9 +93,10 @@ struct ImageKernels {
   // its relu lets g pass (for terms without relu the first row is left unset).
   void (*mix_sums)(const float* g, const MixTerm* terms, int count, size_t pixels, int c, float* sums);
 
-  // out = sum of inflows + value_scale * value + constant; the last two are left out where value_scale is null.
-  void (*combine)(const Inflow* inflows, int count, const float* value, const float* value_scale, const float* constant,
-                  size_t pixels, int c, float* out);
+  // out = sum of inflows + value_scale * (value - centre) + constant; the last two are left out where value_scale is
+  // null.
+  void (*combine)(const Inflow* inflows, int count, const float* value, const float* centre, const float* value_scale,
+                  const float* constant, size_t pixels, int c, float* out);
 
   // to += weight * from, c channels of pixels that lie `to_pixel` and `from_pixel` apart.
   void (*add_scaled)(const float* from, ptrdiff_t from_pixel, float weight, size_t pixels, int c, float* to,
@@ -107,12 +107,10 @@ struct ImageKernels {
                            ptrdiff_t to_pixel);
 };
 
-// The kernels of the instruction set in use for vectors of at most `lanes` floats (4, 8 or 16).
-const ImageKernels& image_kernels(int lanes);
+// Those of the instruction set in use.
+const ImageKernels& image_kernels();
 
-// Vector length that suits images with these numbers of channels: long, but without much padding.
-int best_lanes(const int* channels, int count);
-
-inline int padded(int channels, int lanes) { return (channels + lanes - 1) / lanes * lanes; }
+// Channels as they are stored.
+inline int padded(int channels) { return (channels + 3) / 4 * 4; }
 
 }  // namespace nascent::kernels

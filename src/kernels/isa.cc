@@ -7,7 +7,6 @@
 #include <cstdlib>
 
 #include "core/error.h"
-#include "kernels/image_kernels.h"
 
 namespace nascent::kernels {
 
@@ -55,7 +54,5 @@ const std::string& isa() {
   }
   return current;
 }
-
-int widest_lanes() { return image_kernels(16).lanes; }
 
 }  // namespace nascent::kernels

@@ -15,7 +15,4 @@ const std::string& isa();
 // Changes it, for tests and benchmarks; not while kernels run.
 void use_isa(const std::string& name);
 
-// Floats in the widest vector of the instruction set in use.
-int widest_lanes();
-
 }  // namespace nascent::kernels

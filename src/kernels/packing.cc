@@ -13,8 +13,7 @@ int tap_of_half(int o, int outputs) { return o < outputs / 2 ? 0 : 1; }
 
 }  // namespace
 
-Packing::Packing(const CellProgram& program, int lanes, bool backward)
-    : program_(program), lanes_(lanes), backward_(backward) {
+Packing::Packing(const CellProgram& program, bool backward) : program_(program), backward_(backward) {
   const auto take = [](size_t& total, size_t floats) {
     const size_t offset = total;
     total += aligned(floats);
@@ -22,7 +21,7 @@ Packing::Packing(const CellProgram& program, int lanes, bool backward)
   };
   for (const Unit& unit : program.units) {
     const size_t ci = inputs(unit), co = outputs(unit);
-    const size_t in_padded = padded(inputs(unit), lanes), out_padded = padded(outputs(unit), lanes);
+    const size_t in_padded = padded(inputs(unit)), out_padded = padded(outputs(unit));
     UnitPacking packing, gradient;
     packing.depthwise = take(floats_, unit.depthwise.size() * in_padded);
     packing.dense = take(floats_, unit.dense.size() * ci * out_padded);
@@ -41,7 +40,7 @@ void Packing::pack(int index, const std::vector<const float*>& parameters, float
   const Unit& unit = program_.units[index];
   const UnitPacking& at = units_[index];
   const int ci = inputs(unit), co = outputs(unit);
-  const size_t cip = padded(ci, lanes_), cop = padded(co, lanes_);
+  const size_t cip = padded(ci), cop = padded(co);
   if (const size_t taps = unit.depthwise.size(); taps > 0) {
     const float* from = parameters[unit.depthwise_weight];
     float* to = block + at.depthwise;
@@ -73,7 +72,7 @@ void Packing::pack(int index, const std::vector<const float*>& parameters, float
 void Packing::unpack(int index, const float* gradients, int groups, const std::vector<float*>& parameters) const {
   const Unit& unit = program_.units[index];
   const int ci = inputs(unit), co = outputs(unit);
-  const size_t cip = padded(ci, lanes_), cop = padded(co, lanes_);
+  const size_t cip = padded(ci), cop = padded(co);
   const auto sum = [&](size_t offset) {
     float total = 0;
     for (int g = 0; g < groups; ++g) total += gradients[g * gradient_floats_ + offset];

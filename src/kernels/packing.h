@@ -17,7 +17,7 @@ struct UnitPacking {
 
 class Packing {
  public:
-  Packing(const CellProgram& program, int lanes, bool backward);
+  Packing(const CellProgram& program, bool backward);
 
   size_t floats() const { return floats_; }
   const UnitPacking& unit(int index) const { return units_[index]; }
@@ -36,7 +36,6 @@ class Packing {
   int outputs(const Unit& unit) const;
 
   const CellProgram& program_;
-  int lanes_;
   bool backward_;
   size_t floats_ = 0, gradient_floats_ = 0;
   std::vector<UnitPacking> units_, gradients_;

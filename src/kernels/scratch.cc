@@ -5,10 +5,10 @@
 
 namespace nascent::kernels {
 
-ScratchSizes scratch_sizes(const CellProgram& program, const std::vector<Halo>& halos, int lanes, bool backward) {
+ScratchSizes scratch_sizes(const CellProgram& program, const std::vector<Halo>& halos, bool backward) {
   ScratchSizes sizes;
   const auto with_halo = [&](const ValueShape& shape, int channels, const Halo& halo) {
-    return static_cast<size_t>(shape.height + 2 * halo.h) * (shape.width + 2 * halo.w) * padded(channels, lanes);
+    return static_cast<size_t>(shape.height + 2 * halo.h) * (shape.width + 2 * halo.w) * padded(channels);
   };
   for (const ValueShape& value : program.values) {
     sizes.plane = std::max(sizes.plane, with_halo(value, value.channels, {}));
@@ -21,8 +21,8 @@ ScratchSizes scratch_sizes(const CellProgram& program, const std::vector<Halo>& 
     const int widest = std::max(unit.input.channels, out.channels);
     if (backward) sizes.between = std::max(sizes.between, with_halo(out, widest, halos[i]));
     // A depthwise convolution makes rows of the output's width with the input's channels.
-    const int rows = rows_at_once(out.width, padded(widest, lanes));
-    sizes.rows = std::max(sizes.rows, static_cast<size_t>(rows) * out.width * padded(widest, lanes));
+    const int rows = rows_at_once(out.width, padded(widest));
+    sizes.rows = std::max(sizes.rows, static_cast<size_t>(rows) * out.width * padded(widest));
   }
   return sizes;
 }

@@ -23,7 +23,7 @@ inline int rows_at_once(int width, int channels) {
   return std::max(1, std::min(kMostPixels, kMostFloats / std::max(channels, 1)) / width);
 }
 
-ScratchSizes scratch_sizes(const CellProgram& program, const std::vector<Halo>& halos, int lanes, bool backward);
+ScratchSizes scratch_sizes(const CellProgram& program, const std::vector<Halo>& halos, bool backward);
 
 struct Scratch {
   Scratch(const ScratchSizes& sizes, bool backward);
@@ -38,6 +38,7 @@ struct Scratch {
   std::vector<MixTerm> terms;
   std::vector<Inflow> inflows;
   std::vector<float> coefficients, bias, value_scale, constant;
+  const float* centre = nullptr;
   std::vector<ptrdiff_t> offsets;
 
  private:

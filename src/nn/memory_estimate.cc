@@ -25,7 +25,7 @@ bool follows_depthwise(const Stages& stages, size_t i) {
 
 // Bytes per image that one list of stages keeps. Of the fused engine these are the results of units, of the plain
 // operations all results but those of identities.
-double kept_by(const Stages& stages, Shape shape, Engine engine, int lanes) {
+double kept_by(const Stages& stages, Shape shape, Engine engine) {
   double bytes = 0;
   for (size_t i = 0; i < stages.size(); ++i) {
     const Stage& stage = stages[i];
@@ -35,7 +35,7 @@ double kept_by(const Stages& stages, Shape shape, Engine engine, int lanes) {
     if (engine == Engine::fused) {
       const bool inner = i + 1 < stages.size() && follows_depthwise(stages, i + 1);
       const bool unit = stage.kind == StageKind::conv || stage.kind == StageKind::factorized_reduce || pool;
-      if (unit && !inner) bytes += kFloat * pixels * kernels::padded(shape.channels, lanes);
+      if (unit && !inner) bytes += kFloat * pixels * kernels::padded(shape.channels);
     } else {
       bytes += (kFloat + (stage.kind == StageKind::max_pool ? kIndex : 0)) * pixels * shape.channels;
     }
@@ -60,12 +60,12 @@ struct CellBytes {
 // The most that `running` of the candidates keep (0: all of them). Pools that another edge has computed already are
 // not counted again.
 double kept_by_candidates(const std::vector<Stages>& candidates, const Shape& input, int state, Engine engine,
-                          int lanes, int running, std::set<std::pair<int, StageKind>>& pooled) {
+                          int running, std::set<std::pair<int, StageKind>>& pooled) {
   std::vector<double> kept;
   for (const Stages& candidate : candidates) {
     if (is_zero(candidate)) continue;
     const bool known = is_shared(candidate) && !pooled.insert({state, candidate[0].kind}).second;
-    kept.push_back(known && engine == Engine::fused ? 0 : kept_by(candidate, input, engine, lanes));
+    kept.push_back(known && engine == Engine::fused ? 0 : kept_by(candidate, input, engine));
   }
   std::sort(kept.rbegin(), kept.rend());
   if (running > 0 && kept.size() > static_cast<size_t>(running)) kept.resize(running);
@@ -74,25 +74,22 @@ double kept_by_candidates(const std::vector<Stages>& candidates, const Shape& in
 
 CellBytes bytes_of_cell(const CellPlan& cell, Engine engine, int running) {
   const std::vector<Shape> states = state_shapes(cell);
-  std::vector<int> channels;
-  for (const Shape& state : states) channels.push_back(state.channels);
-  const int lanes = kernels::best_lanes(channels.data(), static_cast<int>(channels.size()));
   CellBytes bytes;
   for (size_t i = 0; i < cell.preprocess.size(); ++i)
-    bytes.kept += kept_by(cell.preprocess[i], cell.input_shapes[i], engine, lanes);
+    bytes.kept += kept_by(cell.preprocess[i], cell.input_shapes[i], engine);
   for (const Shape& state : states) bytes.kept += bytes_of(state);
   std::set<std::pair<int, StageKind>> pooled;
   for (size_t n = 0; n < cell.nodes.size(); ++n) {
     const NodePlan& node = cell.nodes[n];
     for (const EdgePlan& edge : node.edges)
       bytes.kept += kept_by_candidates(edge.candidates, candidate_input(states[edge.from], edge.partial), edge.from,
-                                       engine, lanes, running, pooled);
+                                       engine, running, pooled);
     // The sum that an operation on a node reads has the shape of the state it makes.
     const int state = static_cast<int>(cell.preprocess.size() + n);
     if (!node.candidates.empty())
       bytes.kept +=
           bytes_of(states[state]) + kept_by_candidates(node.candidates, candidate_input(states[state], node.partial),
-                                                       state, engine, lanes, running, pooled);
+                                                       state, engine, running, pooled);
   }
   bytes.kept += bytes_of(cell.output_shape);
   // Gradients of the states and, between the two halves of separable convolutions, of one state's edges.
@@ -107,7 +104,7 @@ MemoryEstimate estimate_memory(const NetworkPlan& plan, int batch, Engine engine
   estimate.weights = kFloat * copies * static_cast<double>(count_parameters(plan, true));
   Shape shape = plan.input;
   for (const Stages& stem : plan.stems) {
-    estimate.activations += batch * kept_by(stem, shape, Engine::reference, 1);
+    estimate.activations += batch * kept_by(stem, shape, Engine::reference);
     shape = output_shape(stem, shape);
   }
   for (const CellPlan& cell : plan.cells) {
@@ -117,7 +114,7 @@ MemoryEstimate estimate_memory(const NetworkPlan& plan, int batch, Engine engine
   }
   if (!plan.auxiliary.empty())
     estimate.activations +=
-        batch * kept_by(plan.auxiliary, plan.cells[plan.auxiliary_cell].output_shape, Engine::reference, 1);
+        batch * kept_by(plan.auxiliary, plan.cells[plan.auxiliary_cell].output_shape, Engine::reference);
   return estimate;
 }
 

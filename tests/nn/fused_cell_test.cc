@@ -140,7 +140,8 @@ double difference(const at::Tensor& a, const at::Tensor& truth, double floor) {
 }
 
 // Gradients behind batch norms are differences of nearly equal numbers where there are few pixels; the twin in float
-// shows how much of that is unavoidable.
+// shows how much of that is unavoidable: on the same tensor, or, up to a limit, on the worst one of the cell, because
+// which tensor is hit is chance.
 void expect_same(const Case& test) {
   SCOPED_TRACE(test.name);
   const Result exact = run(test, Engine::reference, at::kDouble), twin = run(test, Engine::reference, at::kFloat),
@@ -148,9 +149,13 @@ void expect_same(const Case& test) {
   ASSERT_EQ(fused.output.sizes(), exact.output.sizes());
   double floor = 0;
   for (const auto& [name, gradient] : exact.gradients) floor = std::max(floor, 1e-3 * gradient.norm().item<double>());
+  double unavoidable = 0;
+  for (size_t i = 0; i < exact.gradients.size(); ++i)
+    unavoidable = std::max(unavoidable, difference(twin.gradients[i].second, exact.gradients[i].second, floor));
+  const double limit = std::max(1e-5, std::min(2 * unavoidable, 5e-5));
   const auto close = [&](const at::Tensor& mine, const at::Tensor& truth, const at::Tensor& plain,
                          const std::string& what) {
-    EXPECT_LT(difference(mine, truth, floor), std::max(1e-5, 4 * difference(plain, truth, floor))) << what;
+    EXPECT_LT(difference(mine, truth, floor), std::max(limit, 4 * difference(plain, truth, floor))) << what;
   };
   close(fused.output, exact.output, twin.output, "output");
   for (size_t i = 0; i < exact.gradients.size(); ++i)
