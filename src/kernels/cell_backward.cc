@@ -437,9 +437,19 @@ void CellBackward::dense(int index, int n, int thread, const float* input, float
                            step);
     }
   }
-  if (weight_gradients)
+  float* weight_gradient = weight_gradients ? weight_gradients + run_.packing_.dense_gradient(index) : nullptr;
+  if (run_.packing_.unit(index).winograd) {
+    if (weight_gradient)
+      winograd_weights(kernels_, {input + taps.offsets[0], row}, ci, {gradient, gradient_row}, out.height, out.width,
+                       out.channels, weight_gradient, scratch.tiles);
+    if (input_gradient)
+      winograd(kernels_, {gradient - gradient_row - cop, gradient_row}, out.channels, transposed, in.height, in.width,
+               ci, add, {input_gradient, row}, scratch.tiles);
+    return;
+  }
+  if (weight_gradient)
     kernels_.dense_weights(input, unit.stride_h * row, taps, ci, step, gradient, gradient_row, out.height, out.width,
-                           cop, weight_gradients + run_.packing_.dense_gradient(index));
+                           cop, weight_gradient);
   if (!input_gradient || strided) return;
   const Taps turned = offsets_of(unit.dense, gradient_row, cop, -1, scratch.offsets);
   for (int y = 0; y < in.height; ++y)

@@ -243,7 +243,8 @@ void CellRun::convolve(int index, int n, int thread) {
   const float *depthwise = packed_.data() + packing_.unit(index).depthwise,
               *dense = packed_.data() + packing_.unit(index).dense;
   float* result = image(unit.output, n, thread);
-  const int chunk = rows_at_once(out.width, std::max(cip, cop));
+  const bool winograd_form = packing_.unit(index).winograd;
+  const int chunk = winograd_form ? kWinogradRows : rows_at_once(out.width, std::max(cip, cop));
   for (int y = 0; y < out.height; y += chunk) {
     const int rows = std::min(chunk, out.height - y), pixels = rows * out.width;
     float* place = result + static_cast<ptrdiff_t>(y) * out.width * cop;
@@ -252,7 +253,10 @@ void CellRun::convolve(int index, int n, int thread) {
     const int first = y * unit.stride_h;
     const float* at = by_rows ? ready_rows(index, n, thread, first, std::min(rows * unit.stride_h, in.height - first))
                               : input + first * row;
-    for (int r = 0; r < rows; ++r) {
+    if (winograd_form)
+      winograd(kernels_, {at + taps.offsets[0], row}, ci, dense, rows, out.width, out.channels, false,
+               {to, static_cast<ptrdiff_t>(out.width) * cop}, scratch.tiles);
+    for (int r = 0; r < rows && !winograd_form; ++r) {
       const float* from = at + r * unit.stride_h * row;
       if (separable) {
         kernels_.depthwise(from, taps, depthwise, step, out.width, cip, false,

@@ -414,6 +414,67 @@ void dense_weights(const float* in, ptrdiff_t in_row, Taps taps, int ci, ptrdiff
   }
 }
 
+// ---- Winograd's points: 0, 1, -1, 2, -2 and infinity
+
+// Calls body(d, pixel, point) for all tiles: where its pixels and its first point are.
+template <class Float, class Points, class Body>
+HWY_INLINE void for_tiles(Float* pixels, ptrdiff_t row, int rows, int tiles, int c, Points* points, Body body) {
+  for (int y = 0; y < rows; ++y, pixels += row) {
+    for (int j = 0; j < tiles; ++j, points += c)
+      for_blocks(c, [&](auto d, int b) { body(d, pixels + static_cast<ptrdiff_t>(4 * j) * c + b, points + b); });
+  }
+}
+
+void inputs_to_points(const float* in, ptrdiff_t row, int rows, int tiles, int c, float* points) {
+  const ptrdiff_t plane = static_cast<ptrdiff_t>(rows) * tiles * c;
+  for_tiles(in, row, rows, tiles, c, points, [&](auto d, const float* x, float* to) {
+    const auto four = hn::Set(d, 4.0f), five = hn::Set(d, 5.0f);
+    const auto x0 = hn::LoadU(d, x), x1 = hn::LoadU(d, x + c), x2 = hn::LoadU(d, x + 2 * c);
+    const auto x3 = hn::LoadU(d, x + 3 * c), x4 = hn::LoadU(d, x + 4 * c), x5 = hn::LoadU(d, x + 5 * c);
+    const auto even = hn::NegMulAdd(four, x2, x4), odd = hn::NegMulAdd(four, x1, x3);
+    const auto apart = hn::Sub(x4, x2), twice = hn::Add(hn::Sub(x3, x1), hn::Sub(x3, x1));
+    hn::StoreU(hn::MulAdd(four, x0, hn::NegMulAdd(five, x2, x4)), d, to);
+    hn::StoreU(hn::Add(even, odd), d, to + plane);
+    hn::StoreU(hn::Sub(even, odd), d, to + 2 * plane);
+    hn::StoreU(hn::Add(apart, twice), d, to + 3 * plane);
+    hn::StoreU(hn::Sub(apart, twice), d, to + 4 * plane);
+    hn::StoreU(hn::MulAdd(four, x1, hn::NegMulAdd(five, x3, x5)), d, to + 5 * plane);
+  });
+}
+
+void points_to_outputs(const float* points, int rows, int tiles, int c, bool add, float* out, ptrdiff_t row) {
+  const ptrdiff_t plane = static_cast<ptrdiff_t>(rows) * tiles * c;
+  for_tiles(out, row, rows, tiles, c, points, [&](auto d, float* y, const float* from) {
+    const auto p1 = hn::LoadU(d, from + plane), p2 = hn::LoadU(d, from + 2 * plane);
+    const auto p3 = hn::LoadU(d, from + 3 * plane), p4 = hn::LoadU(d, from + 4 * plane);
+    const auto near = hn::Add(p1, p2), far = hn::Add(p3, p4), near_apart = hn::Sub(p1, p2), far_apart = hn::Sub(p3, p4);
+    const auto write = [&](int i, auto value) {
+      hn::StoreU(add ? hn::Add(hn::LoadU(d, y + i * c), value) : value, d, y + i * c);
+    };
+    write(0, hn::Add(hn::Add(hn::LoadU(d, from), near), far));
+    write(1, hn::MulAdd(hn::Set(d, 2.0f), far_apart, near_apart));
+    write(2, hn::MulAdd(hn::Set(d, 4.0f), far, near));
+    write(3, hn::Add(hn::MulAdd(hn::Set(d, 8.0f), far_apart, near_apart), hn::LoadU(d, from + 5 * plane)));
+  });
+}
+
+void gradients_to_points(const float* gradient, ptrdiff_t row, int rows, int tiles, int c, float* points) {
+  const ptrdiff_t plane = static_cast<ptrdiff_t>(rows) * tiles * c;
+  for_tiles(gradient, row, rows, tiles, c, points, [&](auto d, const float* g, float* to) {
+    const auto g0 = hn::LoadU(d, g), g1 = hn::LoadU(d, g + c), g2 = hn::LoadU(d, g + 2 * c);
+    const auto g3 = hn::LoadU(d, g + 3 * c);
+    const auto even = hn::Add(g0, g2), odd = hn::Add(g1, g3);
+    const auto even_far = hn::MulAdd(hn::Set(d, 4.0f), g2, g0);
+    const auto odd_far = hn::MulAdd(hn::Set(d, 8.0f), g3, hn::Add(g1, g1));
+    hn::StoreU(g0, d, to);
+    hn::StoreU(hn::Add(even, odd), d, to + plane);
+    hn::StoreU(hn::Sub(even, odd), d, to + 2 * plane);
+    hn::StoreU(hn::Add(even_far, odd_far), d, to + 3 * plane);
+    hn::StoreU(hn::Sub(even_far, odd_far), d, to + 4 * plane);
+    hn::StoreU(g3, d, to + 5 * plane);
+  });
+}
+
 // ---- pools: padding counts neither as a maximum nor towards a mean
 
 struct Span {

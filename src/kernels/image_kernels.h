@@ -71,6 +71,12 @@ struct ImageKernels {
   // to[i * step] += from[i]
   void (*add_strided)(const float* from, int pixels, int c, float* to, ptrdiff_t step);
 
+  // Between rows of pixels and the six points of winograd.h: `tiles` groups of four pixels a row; a plane of
+  // rows x tiles x c floats for each point.
+  void (*inputs_to_points)(const float* in, ptrdiff_t row, int rows, int tiles, int c, float* points);
+  void (*points_to_outputs)(const float* points, int rows, int tiles, int c, bool add, float* out, ptrdiff_t row);
+  void (*gradients_to_points)(const float* gradient, ptrdiff_t row, int rows, int tiles, int c, float* points);
+
   void (*max_pool)(const float* x, ptrdiff_t pixel, int h, int w, int c, const Window& window, float* out);
   void (*avg_pool)(const float* x, ptrdiff_t pixel, int h, int w, int c, const Window& window, float* out);
   // Add to in_gradient, whose pixels are `gradient_pixel` apart.

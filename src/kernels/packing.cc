@@ -23,11 +23,13 @@ Packing::Packing(const CellProgram& program, bool backward) : program_(program),
     const size_t ci = inputs(unit), co = outputs(unit);
     const size_t in_padded = padded(inputs(unit)), out_padded = padded(outputs(unit));
     UnitPacking packing, gradient;
+    packing.winograd = uses_winograd(program, unit);
+    const size_t taps = packing.winograd ? 3 * kWinogradPoints : unit.dense.size();
     packing.depthwise = take(floats_, unit.depthwise.size() * in_padded);
-    packing.dense = take(floats_, unit.dense.size() * ci * out_padded);
-    if (backward) packing.transposed = take(floats_, unit.dense.size() * co * in_padded);
+    packing.dense = take(floats_, taps * ci * out_padded);
+    if (backward) packing.transposed = take(floats_, taps * co * in_padded);
     gradient.depthwise = take(gradient_floats_, unit.depthwise.size() * in_padded);
-    gradient.dense = take(gradient_floats_, unit.dense.size() * ci * out_padded);
+    gradient.dense = take(gradient_floats_, taps * ci * out_padded);
     units_.push_back(packing);
     gradients_.push_back(gradient);
   }
@@ -51,6 +53,7 @@ void Packing::pack(int index, const std::vector<const float*>& parameters, float
   }
   const size_t taps = unit.dense.size();
   if (taps == 0) return;
+  if (at.winograd) return pack_winograd(index, parameters[unit.dense_weight], block);
   const float* from = parameters[unit.dense_weight];
   float* dense = block + at.dense;
   float* transposed = backward_ ? block + at.transposed : nullptr;
@@ -64,6 +67,31 @@ void Packing::pack(int index, const std::vector<const float*>& parameters, float
             unit.halves ? from[static_cast<size_t>(o) * ci + i] : from[(static_cast<size_t>(o) * ci + i) * taps + t];
         dense[(t * ci + i) * cop + o] = w;
         if (transposed) transposed[(t * co + o) * cip + i] = w;
+      }
+    }
+  }
+}
+
+// Each row of the kernel at the six points. The backward pass convolves with the kernel turned around.
+void Packing::pack_winograd(int index, const float* from, float* block) const {
+  const Unit& unit = program_.units[index];
+  const UnitPacking& at = units_[index];
+  const int ci = inputs(unit), co = outputs(unit);
+  const size_t cip = padded(ci), cop = padded(co);
+  std::fill_n(block + at.dense, 3 * kWinogradPoints * ci * cop, 0.0f);
+  if (backward_) std::fill_n(block + at.transposed, 3 * kWinogradPoints * co * cip, 0.0f);
+  for (int o = 0; o < co; ++o) {
+    for (int i = 0; i < ci; ++i, from += 9) {
+      for (int m = 0; m < kWinogradPoints; ++m) {
+        const auto& g = kWinogradWeights[m];
+        for (int y = 0; y < 3; ++y) {
+          const float* w = from + 3 * y;
+          const float* turned = from + 3 * (2 - y);
+          block[at.dense + ((m * 3 + y) * ci + i) * cop + o] = g[0] * w[0] + g[1] * w[1] + g[2] * w[2];
+          if (backward_)
+            block[at.transposed + ((m * 3 + y) * co + o) * cip + i] =
+                g[0] * turned[2] + g[1] * turned[1] + g[2] * turned[0];
+        }
       }
     }
   }
@@ -87,6 +115,20 @@ void Packing::unpack(int index, const float* gradients, int groups, const std::v
   const size_t taps = unit.dense.size();
   if (taps == 0 || !parameters[unit.dense_weight]) return;
   float* to = parameters[unit.dense_weight];
+  if (units_[index].winograd) {
+    for (int o = 0; o < co; ++o) {
+      for (int i = 0; i < ci; ++i, to += 9) {
+        std::fill_n(to, 9, 0.0f);
+        for (int m = 0; m < kWinogradPoints; ++m) {
+          for (int y = 0; y < 3; ++y) {
+            const float at_point = sum(gradients_[index].dense + ((m * 3 + y) * ci + i) * cop + o);
+            for (int x = 0; x < 3; ++x) to[3 * y + x] += kWinogradWeights[m][x] * at_point;
+          }
+        }
+      }
+    }
+    return;
+  }
   for (size_t t = 0; t < taps; ++t) {
     for (int i = 0; i < ci; ++i) {
       for (int o = 0; o < co; ++o) {

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "kernels/cell_program.h"
+#include "kernels/winograd.h"
 
 namespace nascent::kernels {
 
@@ -13,6 +14,7 @@ struct UnitPacking {
   size_t depthwise = 0;   // [tap][input]
   size_t dense = 0;       // [tap][input][output], outputs padded
   size_t transposed = 0;  // [tap][output][input], inputs padded; for the backward pass
+  bool winograd = false;  // the last two are at the points of winograd.h: [point][row of the kernel] instead of [tap]
 };
 
 class Packing {
@@ -32,6 +34,7 @@ class Packing {
   void unpack(int unit, const float* gradients, int groups, const std::vector<float*>& parameters) const;
 
  private:
+  void pack_winograd(int unit, const float* weights, float* block) const;
   int inputs(const Unit& unit) const;
   int outputs(const Unit& unit) const;
 

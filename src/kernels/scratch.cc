@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "kernels/winograd.h"
+
 namespace nascent::kernels {
 
 ScratchSizes scratch_sizes(const CellProgram& program, const std::vector<Halo>& halos, bool backward) {
@@ -23,6 +25,9 @@ ScratchSizes scratch_sizes(const CellProgram& program, const std::vector<Halo>& 
     // A depthwise convolution makes rows of the output's width with the input's channels.
     const int rows = rows_at_once(out.width, padded(widest));
     sizes.rows = std::max(sizes.rows, static_cast<size_t>(rows) * out.width * padded(widest));
+    if (!uses_winograd(program, unit)) continue;
+    sizes.rows = std::max(sizes.rows, static_cast<size_t>(kWinogradRows) * out.width * padded(out.channels));
+    sizes.tiles = std::max(sizes.tiles, winograd_floats(out.width, unit.input.channels, out.channels));
   }
   return sizes;
 }
@@ -40,6 +45,7 @@ Scratch::Scratch(const ScratchSizes& sizes, bool backward) {
   want(result_rows, sizes.rows);
   want(plane, sizes.plane);
   want(other_plane, sizes.plane);
+  want(tiles, sizes.tiles);
   if (backward) {
     want(input_gradient, sizes.input);
     want(between, sizes.between);

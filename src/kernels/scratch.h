@@ -14,6 +14,7 @@ struct ScratchSizes {
   size_t between = 0;  // largest padded image between a depthwise and a dense convolution, or of an output gradient
   size_t rows = 0;     // a few rows of any value
   size_t plane = 0;    // largest image of any value
+  size_t tiles = 0;    // what Winograd's convolution needs
 };
 
 // Rows that a convolution takes through its two halves at a time: enough pixels for full tiles, few enough floats for
@@ -35,6 +36,7 @@ struct Scratch {
   float *input, *input_gradient = nullptr, *between = nullptr;
   float *rows, *result_rows, *gradient_rows = nullptr;
   float *plane, *other_plane;
+  float* tiles;
   std::vector<MixTerm> terms;
   std::vector<Inflow> inflows;
   std::vector<float> coefficients, bias, value_scale, constant;
