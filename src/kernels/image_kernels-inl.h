@@ -51,6 +51,39 @@ HWY_INLINE hn::Vec<D> relu(D d, hn::Vec<D> x) {
   return hn::Max(x, hn::Zero(d));
 }
 
+// Few channels leave most of a vector empty. Where pixels follow each other without gaps, a vector takes several of
+// them at once: an image of fewer pixels with more channels, whose coefficients repeat.
+HWY_INLINE int pixels_per_vector(int c, size_t pixels) {
+  return (c == 4 || c == 8) && c < kWide && pixels % (kWide / c) == 0 ? kWide / c : 1;
+}
+
+// Four or eight channels, as often as a vector holds them.
+HWY_INLINE void repeat(const float* from, int c, float* to) {
+  if (c == 4) {
+    hn::StoreU(hn::LoadDup128(Wide(), from), Wide(), to);
+    return;
+  }
+  const hn::CappedTag<float, 8> d;
+  for (int i = 0; i < kWide; i += 8) hn::StoreU(hn::LoadU(d, from), d, to + i);
+}
+
+struct Repeated {
+  // Null stays null.
+  HWY_INLINE const float* operator()(const float* from, int c) {
+    if (!from) return nullptr;
+    repeat(from, c, values);
+    return values;
+  }
+  HWY_ALIGN float values[kWide];
+};
+
+// Adds up what belongs to the same channel.
+HWY_INLINE void fold(const float* sums, int c, float* to) {
+  for (int i = 0; i < kWide; i += c) {
+    for (int k = 0; k < c; ++k) to[k] += sums[i + k];
+  }
+}
+
 // Long sums are made of short ones, which lose less to rounding.
 template <class D>
 HWY_INLINE void add_to(D d, hn::Vec<D> sum, float* total) {
@@ -85,6 +118,21 @@ HWY_INLINE void pad_row(const float* x, ptrdiff_t pixel, int channels, int w, co
 
 void pad(const float* x, ptrdiff_t pixel, int channels, int h, int w, const float* scale, const float* shift,
          bool use_relu, float* out, int c, int halo_h, int halo_w) {
+  Repeated scales, shifts;
+  if (const int together = pixel == c && channels == c ? pixels_per_vector(c, w) : 1; together > 1) {
+    // Only the halo is still counted in pixels.
+    const ptrdiff_t line = static_cast<ptrdiff_t>(w) * c, row = line + static_cast<ptrdiff_t>(2 * halo_w) * c;
+    scale = scales(scale, c);
+    shift = shifts(shift, c);
+    std::fill_n(out, row * halo_h + halo_w * c, 0.0f);
+    out += row * halo_h + halo_w * c;
+    for (int y = 0; y < h; ++y, x += line, out += row) {
+      pad_row(x, kWide, kWide, w / together, scale, shift, use_relu, out, kWide);
+      std::fill_n(out + line, row - line, 0.0f);
+    }
+    std::fill_n(out, row * halo_h - halo_w * c, 0.0f);
+    return;
+  }
   const ptrdiff_t row = static_cast<ptrdiff_t>(w + 2 * halo_w) * c;
   const size_t side = static_cast<size_t>(halo_w) * c;
   std::fill_n(out, row * halo_h, 0.0f);
@@ -347,8 +395,48 @@ HWY_INLINE void dense_columns(D d, const float* in, Taps taps, int ci, const flo
   for (; i < pixels; ++i) dense_tile<1, kVectors>(d, in + i * step, taps, ci, weights, step, co, add, here());
 }
 
+// Four inputs and four outputs: a vector holds several pixels, and each input is spread over the outputs of its pixel.
+template <int kVectors>
+HWY_INLINE void dense_quads(const float* in, Taps taps, const float* weights, bool add, float* out) {
+  const Wide d;
+  hn::Vec<Wide> sum[kVectors];
+  NASCENT_UNROLL
+  for (int v = 0; v < kVectors; ++v) sum[v] = add ? hn::LoadU(d, out + v * kWide) : hn::Zero(d);
+  for (int t = 0; t < taps.count; ++t, weights += 4 * kWide) {
+    const auto w0 = hn::LoadU(d, weights), w1 = hn::LoadU(d, weights + kWide), w2 = hn::LoadU(d, weights + 2 * kWide),
+               w3 = hn::LoadU(d, weights + 3 * kWide);
+    NASCENT_UNROLL
+    for (int v = 0; v < kVectors; ++v) {
+      const auto x = hn::LoadU(d, in + taps.offsets[t] + v * kWide);
+      sum[v] = hn::MulAdd(hn::Broadcast<0>(x), w0, sum[v]);
+      sum[v] = hn::MulAdd(hn::Broadcast<1>(x), w1, sum[v]);
+      sum[v] = hn::MulAdd(hn::Broadcast<2>(x), w2, sum[v]);
+      sum[v] = hn::MulAdd(hn::Broadcast<3>(x), w3, sum[v]);
+    }
+  }
+  NASCENT_UNROLL
+  for (int v = 0; v < kVectors; ++v) hn::StoreU(sum[v], d, out + v * kWide);
+}
+
+HWY_INLINE bool dense_in_quads(const float* in, Taps taps, int ci, const float* weights, ptrdiff_t step, int pixels,
+                               int co, bool add, float* out) {
+  if constexpr (kWide < 8) {
+    return false;
+  } else {
+    constexpr int kMostTaps = 9;
+    if (ci != 4 || co != 4 || step != 4 || pixels_per_vector(4, pixels) == 1 || taps.count > kMostTaps) return false;
+    HWY_ALIGN float repeated[kMostTaps * 4 * kWide];
+    for (int k = 0; k < 4 * taps.count; ++k) repeat(weights + 4 * k, 4, repeated + k * kWide);
+    int i = 0;
+    for (; i + kWide <= pixels; i += kWide) dense_quads<4>(in + 4 * i, taps, repeated, add, out + 4 * i);
+    for (; i < pixels; i += kWide / 4) dense_quads<1>(in + 4 * i, taps, repeated, add, out + 4 * i);
+    return true;
+  }
+}
+
 void dense(const float* in, Taps taps, int ci, const float* weights, ptrdiff_t step, int pixels, int co, bool add,
            float* out) {
+  if (dense_in_quads(in, taps, ci, weights, step, pixels, co, add, out)) return;
   int b = 0;
   for (; b + 2 * kWide <= co; b += 2 * kWide)
     dense_columns<2>(Wide(), in, taps, ci, weights + b, step, pixels, co, add, out + b);
@@ -595,6 +683,14 @@ void stream(const float* from, size_t floats, float* to) {
 // ---- sums over pixels
 
 void moments(const float* x, size_t pixels, int c, const float* shift, float* sums) {
+  if (const int together = pixels_per_vector(c, pixels); together > 1) {
+    Repeated shifts;
+    float wide[2 * kWide] = {};
+    moments(x, pixels / together, kWide, shifts(shift, c), wide);
+    fold(wide, c, sums);
+    fold(wide + kWide, c, sums + c);
+    return;
+  }
   for_blocks(c, [&](auto d, int b) {
     using V = hn::Vec<decltype(d)>;
     const auto centre = hn::LoadU(d, shift + b);
@@ -652,14 +748,41 @@ HWY_INLINE void mix_stretch(const MixTerm* terms, int count, const float* bias, 
   for (; i < to; ++i) for_blocks(c, [&](auto d, int b) { mix_tile<1>(d, terms, count, bias, i, b, c, out); });
 }
 
+// Terms as they are where a vector takes several pixels.
+template <int kMost>
+struct WideTerms {
+  HWY_INLINE WideTerms(const MixTerm* from, int count, int c) {
+    for (int t = 0; t < count; ++t) {
+      terms[t] = from[t];
+      terms[t].pixel = kWide;
+      terms[t].scale = scales[t](from[t].scale, c);
+      terms[t].shift = shifts[t](from[t].shift, c);
+      terms[t].centre = centres[t](from[t].centre, c);
+    }
+  }
+  MixTerm terms[kMost];
+  Repeated scales[kMost], shifts[kMost], centres[kMost];
+};
+
+HWY_INLINE int pixels_per_vector(const MixTerm* terms, int count, int c, size_t pixels) {
+  const bool dense = std::all_of(terms, terms + count, [&](const MixTerm& term) { return term.pixel == c; });
+  return dense ? pixels_per_vector(c, pixels) : 1;
+}
+
 // The hardware follows only so many values at once, so many terms are added up in groups.
 void mix(const MixTerm* terms, int count, const float* bias, size_t pixels, int c, float* out) {
   constexpr int kAtOnce = 8;
-  const size_t stretch = std::max<size_t>(kStretch / c, 8);
-  for (size_t from = 0; from < pixels; from += stretch) {
-    const size_t to = std::min(from + stretch, pixels);
-    for (int t = 0; t == 0 || t < count; t += kAtOnce)
-      mix_stretch(terms + t, std::min(kAtOnce, count - t), t == 0 ? bias : nullptr, from, to, c, out);
+  for (int t = 0; t == 0 || t < count; t += kAtOnce) {
+    const int here = std::min(kAtOnce, count - t);
+    const int together = pixels_per_vector(terms + t, here, c, pixels);
+    const float* start = t == 0 ? bias : nullptr;
+    if (together > 1) {
+      const WideTerms<kAtOnce> wide(terms + t, here, c);
+      Repeated biases;
+      mix_stretch(wide.terms, here, biases(start, c), 0, pixels / together, kWide, out);
+    } else {
+      mix_stretch(terms + t, here, start, 0, pixels, c, out);
+    }
   }
 }
 
@@ -697,6 +820,18 @@ HWY_INLINE void term_sums(D d, const float* g, const MixTerm& term, size_t from,
 }
 
 void mix_sums(const float* g, const MixTerm* terms, int count, size_t pixels, int c, float* sums) {
+  if (const int together = pixels_per_vector(terms, count, c, pixels); together > 1) {
+    std::fill_n(sums, static_cast<size_t>(2 * count + 1) * c, 0.0f);
+    for (int t = 0; t < count; ++t) {
+      const WideTerms<1> term(terms + t, 1, c);
+      float wide[3 * kWide];
+      mix_sums(g, term.terms, 1, pixels / together, kWide, wide);
+      if (t == 0) fold(wide, c, sums);
+      fold(wide + kWide, c, sums + static_cast<ptrdiff_t>(2 * t + 1) * c);
+      fold(wide + 2 * kWide, c, sums + static_cast<ptrdiff_t>(2 * t + 2) * c);
+    }
+    return;
+  }
   const size_t stretch = std::max<size_t>(kStretch / c, 8);
   std::fill_n(sums, static_cast<size_t>(2 * count + 1) * c, 0.0f);
   for (size_t from = 0; from < pixels; from += stretch) {
@@ -744,6 +879,20 @@ HWY_INLINE void combine_block(D d, const Inflow* inflows, int count, const float
 
 void combine(const Inflow* inflows, int count, const float* value, const float* centre, const float* value_scale,
              const float* constant, size_t pixels, int c, float* out) {
+  constexpr int kMost = 8;
+  if (const int together = pixels_per_vector(c, pixels); together > 1 && count <= kMost) {
+    Inflow wide[kMost];
+    Repeated scales[kMost], relu_scales[kMost], relu_shifts[kMost], centres, value_scales, constants;
+    for (int f = 0; f < count; ++f) {
+      wide[f] = inflows[f];
+      wide[f].scale = scales[f](inflows[f].scale, c);
+      wide[f].relu_scale = relu_scales[f](inflows[f].relu_scale, c);
+      wide[f].relu_shift = relu_shifts[f](inflows[f].relu_shift, c);
+    }
+    combine_block(Wide(), wide, count, value, value_scale ? centres(centre, c) : nullptr, value_scales(value_scale, c),
+                  value_scale ? constants(constant, c) : nullptr, pixels / together, 0, kWide, out);
+    return;
+  }
   for_blocks(c, [&](auto d, int b) {
     combine_block(d, inflows, count, value, centre, value_scale, constant, pixels, b, c, out);
   });
