@@ -19,7 +19,9 @@
 #include <map>
 #include <optional>
 
+#include "machine.h"
 #include "nn/engine.h"
+#include "nn/memory_estimate.h"
 #include "nn/network.h"
 #include "nn/threads.h"
 #include "space/genotype.h"
@@ -216,25 +218,7 @@ double peak_memory(const Workload& workload, Way way) {
   return static_cast<double>(usage.ru_maxrss) / 1e6;
 }
 
-// ---- what the machine can do
-
-double fma_peak(int threads) {
-  const int64_t n = 768;
-  const at::Tensor a = at::randn({n, n}), b = at::randn({n, n});
-  at::set_num_threads(threads);
-  std::vector<double> times;
-  for (int i = 0; i < 7; ++i) times.push_back(seconds([&] { at::mm(a, b); }));
-  return 2.0 * n * n * n / *std::min_element(times.begin(), times.end()) / 1e9;
-}
-
-double stream_bandwidth(int threads) {
-  at::set_num_threads(threads);
-  const int64_t n = int64_t{1} << 25;
-  at::Tensor a = at::ones({n}), b = at::ones({n}), c = at::ones({n});
-  std::vector<double> times;
-  for (int i = 0; i < 5; ++i) times.push_back(seconds([&] { at::add_out(a, b, c, 2.0); }));
-  return 3.0 * 4 * n / *std::min_element(times.begin(), times.end()) / 1e9;
-}
+// ---- what a step does
 
 // Multiply-adds of a step: a forward pass counts once, gradients of states once more, gradients of weights once more.
 double step_flops(const Workload& workload, const NetworkPlan& plan) {
@@ -250,6 +234,24 @@ double step_flops(const Workload& workload, const NetworkPlan& plan) {
   }
   return forward;
 }
+
+// Bytes that a step moves to and from memory at least: what is kept is written once and read by the mixture, by the
+// sums that batch norm's gradient needs, and by that gradient. Nothing is kept in inference.
+double step_bytes(const Workload& workload, const NetworkPlan& plan) {
+  const double kept = estimate_memory(plan, workload.batch, Engine::fused).activations;
+  switch (workload.work) {
+    case Work::first_order:
+      return 2 * 4 * kept;
+    case Work::single_level:
+    case Work::weights:
+      return 4 * kept;
+    case Work::inference:
+      return 0;
+  }
+  return 0;
+}
+
+std::string share(double part, double whole) { return part > 0 ? fmt::format("{:.0f}%", 100 * part / whole) : "–"; }
 
 }  // namespace
 
@@ -302,18 +304,20 @@ int main(int argc, char** argv) {
   const double peak = fma_peak(threads), bandwidth = stream_bandwidth(threads);
   use_threads(threads);
   fmt::print("{}\n", describe_engine());
-  fmt::print("matrix product {:.0f} GFLOP/s, STREAM triad {:.1f} GB/s\n\n", peak, bandwidth);
-  fmt::print("{:<14}{:>10}{:>12}{:>16}{:>10}{:>12}{:>10}\n", "step", "fused s", "plain NCHW", "channels last",
-             "vs NCHW", "vs best", "of peak");
+  fmt::print("multiply-adds at most {:.0f} GFLOP/s, STREAM triad {:.1f} GB/s\n\n", peak, bandwidth);
+  fmt::print("{:<14}{:>10}{:>12}{:>16}{:>10}{:>12}{:>10}{:>15}\n", "step", "fused s", "plain NCHW", "channels last",
+             "vs NCHW", "vs best", "of peak", "of bandwidth");
   for (Workload workload : workloads()) {
     if (!chosen(workload.name)) continue;
     if (batch > 0) workload.batch = batch;
     const Times times = measure(workload, rounds);
-    // Of a step that runs one candidate per site the plan does not tell the multiply-adds.
-    const double flops = step_flops(workload, Runner(workload).network().plan());
-    const std::string share = workload.sampled ? "–" : fmt::format("{:.0f}%", 100 * flops / times.fused / 1e9 / peak);
-    fmt::print("{:<14}{:>10.3f}{:>12.3f}{:>16.3f}{:>9.1f}x{:>11.1f}x{:>10}\n", workload.name, times.fused, times.nchw,
-               times.channels_last, times.nchw / times.fused, times.best_plain() / times.fused, share);
+    // Of a step that runs one candidate per site the plan does not tell what it does.
+    const NetworkPlan plan = Runner(workload).network().plan();
+    const double flops = workload.sampled ? 0 : step_flops(workload, plan);
+    const double bytes = workload.sampled ? 0 : step_bytes(workload, plan);
+    fmt::print("{:<14}{:>10.3f}{:>12.3f}{:>16.3f}{:>9.1f}x{:>11.1f}x{:>10}{:>15}\n", workload.name, times.fused,
+               times.nchw, times.channels_last, times.nchw / times.fused, times.best_plain() / times.fused,
+               share(flops / times.fused / 1e9, peak), share(bytes / times.fused / 1e9, bandwidth));
     std::fflush(stdout);
     const bool derived = !workload.genotype.empty();
     if (!derived) figure(workload.name + "_vs_nchw", times.nchw / times.fused);
