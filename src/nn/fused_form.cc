@@ -20,8 +20,8 @@ bool is_fused_convolution(const Stage& stage) {
 bool is_depthwise(const Stage& stage) { return stage.groups == stage.in && stage.in == stage.out && stage.groups > 1; }
 
 bool has_fused_form(const Stages& stages) {
-  // Of what the next stage reads: the result of a unit, and what has been done to it since. States are normalised by
-  // nobody, because others read them as they are.
+  // Of what the next stage reads: the result of a unit (or still the state), and what has been done to it since. States
+  // are not normalised, because others read them as they are; and of them only, some channels can be read.
   bool of_unit = false, normalised = false, rectified = false;
   for (const Stage& stage : stages) {
     switch (stage.kind) {
@@ -31,6 +31,9 @@ bool has_fused_form(const Stages& stages) {
       case StageKind::batch_norm:
         if (!of_unit || normalised || rectified) return false;
         normalised = true;
+        continue;
+      case StageKind::truncate:
+        if (of_unit) return false;
         continue;
       case StageKind::conv:
         if (!is_fused_convolution(stage)) return false;

@@ -205,6 +205,9 @@ Read Lowering::fused(const StageSequence& sequence, Read read) {
       case StageKind::factorized_reduce:
         read = factorized_reduce(layer, read);
         break;
+      case StageKind::truncate:
+        read.channels = layer.stage().out;
+        break;
       default:  // has no fused form
         break;
     }
@@ -221,15 +224,14 @@ int Lowering::new_state(const Read& read) {
   return output;
 }
 
-// A value that holds what is read.
-int Lowering::state_of(const Read& read) { return read == whole(read.value) ? read.value : new_state(read); }
+// States are inputs or made by mixtures, so that anybody may read them, and only some of their channels.
+int Lowering::state_of(const Read& read) {
+  const bool is_input = read.value < program().inputs && read == whole(read.value);
+  return is_input ? read.value : new_state(read);
+}
 
 // Outputs are made by mixtures.
-int Lowering::output_of(int state) {
-  const bool is_mix =
-      std::any_of(program().mixes.begin(), program().mixes.end(), [&](const Mix& mix) { return mix.output == state; });
-  return is_mix ? state : new_state(whole(state));
-}
+int Lowering::output_of(int state) { return state < program().inputs ? new_state(whole(state)) : state; }
 
 // -1 where nothing weights the term.
 int Lowering::weight_row(const MixedOperation& operation, int candidate, int mask) {
