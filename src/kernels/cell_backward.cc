@@ -30,10 +30,13 @@ CellBackward::CellBackward(CellRun& run, const BackwardCall& call)
       kernels_(run.kernels_),
       readers_(readers_of(program_)),
       mix_of_(program_.values.size(), -1),
+      plain_of_(program_.values.size(), -1),
       apart_(program_.values.size(), false),
       norms_(program_.norms.size()) {
   for (size_t m = 0; m < program_.mixes.size(); ++m) mix_of_[program_.mixes[m].output] = static_cast<int>(m);
-  for (const Unit& unit : program_.units) {
+  for (size_t u = 0; u < program_.units.size(); ++u) {
+    const Unit& unit = program_.units[u];
+    if (unit.kind == Unit::Kind::plain) plain_of_[unit.output] = static_cast<int>(u);
     for (const int weight : {unit.depthwise_weight, unit.dense_weight})
       wants_weights_ |= weight >= 0 && call.parameters[weight];
   }
@@ -66,6 +69,10 @@ std::vector<bool> CellBackward::values_to_visit() const {
       continue;
     }
     const Unit& unit = program_.units[step.index];
+    if (unit.kind == Unit::Kind::plain) {
+      visit[unit.output] = visit[unit.input.value] || wants_parameters(unit);
+      continue;
+    }
     const auto& readers = readers_[unit.output];
     const bool read_by_unit = std::any_of(readers.begin(), readers.end(), [](const Reader& r) { return !r.is_mix; });
     visit[unit.output] = read_by_unit && visit[unit.input.value];
@@ -131,6 +138,13 @@ void CellBackward::place_gradients() {
     between_sums_[v] = sums;
     sums += size_t{3} * run_.channels(value) * images;
   }
+  plain_input_.assign(program_.units.size(), nullptr);
+  for (size_t u = 0; u < program_.units.size(); ++u) {
+    const Unit& unit = program_.units[u];
+    if (unit.kind != Unit::Kind::plain || !wants_input(unit)) continue;
+    const size_t pixels = program_.values[unit.input.value].pixels();
+    place(plain_input_[u], pixels * padded(unit.input.channels), visited(unit.output), visited(unit.input.value));
+  }
   const MemoryPlan plan = plan_memory(residents);
   gradients_ = Block(plan.floats);
   for (size_t i = 0; i < places.size(); ++i) *places[i] = gradients_.data() + plan.offsets[i];
@@ -176,6 +190,8 @@ void CellBackward::finish_phase(const std::vector<int>& values) {
     if (mix_of_[value] >= 0) {
       finish_terms(mix_of_[value], false);
       if (program_.mixes[mix_of_[value]].partial > 1) finish_terms(mix_of_[value], true);
+    } else if (plain_of_[value] >= 0) {
+      run_plain(plain_of_[value]);
     } else if (between_[value]) {
       finish_between(value);
     }
@@ -188,6 +204,7 @@ void CellBackward::visit(int value, int n, int thread, float* weight_gradients) 
   if (gradient) {
     add_from_mixes(value, n, gradient);
     add_from_pools(value, n, thread, gradient);
+    add_from_plain(value, n, gradient);
   }
   add_from_convolutions(value, n, thread, gradient, weight_gradients);
   if (float* place = gradient ? home(value, n) : nullptr; place && place != gradient) {
@@ -279,7 +296,7 @@ void CellBackward::add_from_pools(int value, int n, int thread, float* gradient)
   for (const Reader& reader : readers_[value]) {
     if (reader.is_mix) continue;
     const Unit& unit = program_.units[reader.index];
-    if (unit.kind == Unit::Kind::convolution) continue;
+    if (!unit.is_pool()) continue;
     const int width = run_.channels(unit.output);
     gather(unit.output, n, thread);
     output_gradient(unit.output, n, thread, 0, program_.values[unit.output].pixels(), scratch.other_plane);

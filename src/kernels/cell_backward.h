@@ -39,6 +39,12 @@ class CellBackward {
   void sum_mix(int mix, int n, int thread);
   void write_input_gradient(int value, int n, const float* gradient);
 
+  // Of plain units; see cell_plain.cc.
+  bool wants_parameters(const Unit& unit) const;
+  bool wants_input(const Unit& unit) const;
+  void run_plain(int unit);
+  void add_from_plain(int value, int n, float* gradient);
+
   // What flows into the output of a unit, into scratch.inflows, value_scale and constant.
   void gather(int value, int n, int thread);
   // Its gradient for `pixels` pixels from `from` on.
@@ -59,13 +65,15 @@ class CellBackward {
   const CellProgram& program_;
   const ImageKernels& kernels_;
   std::vector<std::vector<Reader>> readers_;
-  std::vector<int> mix_of_;  // per value: the mixture that makes it, -1: none
+  std::vector<int> mix_of_;    // per value: the mixture that makes it, -1: none
+  std::vector<int> plain_of_;  // per value: the plain unit that makes it, -1: none
   // Some reader takes channels that do not fill whole vectors, so its gradient reaches a little past a pixel: such a
   // gradient is gathered in the thread's own memory, where that does no harm.
   std::vector<bool> apart_;
   bool wants_weights_ = false;
   BackwardSchedule schedule_;
   std::vector<float*> main_, bypass_, between_;  // first image of gradients: per mixture, mixture, value
+  std::vector<float*> plain_input_;              // per unit, null but for plain ones whose input wants a gradient
   std::vector<size_t> main_sums_, bypass_sums_, between_sums_;
   std::vector<NormGradient> norms_;
   Block gradients_, sums_, weight_gradients_;

@@ -40,6 +40,16 @@ void check_readers(const CellProgram& program, const std::vector<Reader>& reader
   }
 }
 
+void check_plain_units(const CellProgram& program) {
+  for (const Unit& unit : program.units) {
+    if (unit.kind != Unit::Kind::plain) continue;
+    const bool normalised = std::any_of(program.norms.begin(), program.norms.end(),
+                                        [&](const Norm& norm) { return norm.value == unit.output; });
+    if (normalised || unit.input.norm >= 0 || unit.input.relu)
+      throw std::logic_error("what a plain unit reads or makes is normalised or rectified by the engine");
+  }
+}
+
 }  // namespace
 
 std::vector<std::vector<Reader>> readers_of(const CellProgram& program) {
@@ -57,6 +67,7 @@ std::vector<std::vector<Reader>> readers_of(const CellProgram& program) {
           {.is_mix = true, .is_bypass = true, .index = step.index, .term = static_cast<int>(t)});
   }
   for (const auto& of_value : readers) check_readers(program, of_value);
+  check_plain_units(program);
   return readers;
 }
 

@@ -32,9 +32,11 @@ struct TapAt {
   int dy = 0, dx = 0;  // from pixel (y * stride, x * stride) of the input
 };
 
-// A convolution (depthwise, dense, or the one after the other) or a pool. Pools read values as they are.
+// A convolution (depthwise, dense, or the one after the other) or a pool; or a plain unit: whatever the engine has no
+// kernels for, computed by a function that the caller gives (plain_unit.h). Pools and plain units read values as they
+// are.
 struct Unit {
-  enum class Kind { convolution, max_pool, avg_pool };
+  enum class Kind { convolution, max_pool, avg_pool, plain };
   Kind kind = Kind::convolution;
   Read input{};
   int output = -1;
@@ -44,6 +46,10 @@ struct Unit {
   // A factorised reduce: the first half of the outputs belongs to dense tap 0, the others to tap 1.
   bool halves = false;
   Window window{};
+  int plain = -1;                 // index of the function
+  std::vector<int> parameters{};  // that a plain unit reads
+
+  bool is_pool() const { return kind == Kind::max_pool || kind == Kind::avg_pool; }
 };
 
 // A batch norm of a value. `weight` and `bias` are parameters, -1 where it is not affine; its running statistics have
@@ -90,7 +96,7 @@ struct CellProgram {
 };
 
 // Where a program's values are read. Throws std::logic_error where the program breaks a rule: a value that units read
-// normalised is read by nothing else.
+// normalised is read by nothing else, and what goes into a plain unit or comes out of one is not normalised.
 struct Reader {
   bool is_mix = false, is_bypass = false;
   int index = 0;  // of the unit or mixture
@@ -104,7 +110,7 @@ struct Halo {
 };
 Halo halo_of(const CellProgram& program, const Unit& unit);
 
-// Multiply-adds of a forward pass over one image, and floats that it reads and writes.
+// Multiply-adds of a forward pass over one image, without those of plain units.
 double multiply_adds(const CellProgram& program);
 
 }  // namespace nascent::kernels

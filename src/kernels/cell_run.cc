@@ -55,6 +55,7 @@ CellRun::CellRun(std::shared_ptr<const CellProgram> program, ForwardCall call, f
   if (!call_.training) finish_statistics(-1);
   for (size_t phase = 0; phase < schedule_.phases.size(); ++phase) {
     run_phase(schedule_.phases[phase]);
+    for (const int unit : schedule_.plain[phase]) run_plain(unit);
     if (call_.training) finish_statistics(static_cast<int>(phase));
   }
   if (!call_.keep) values_ = Block();

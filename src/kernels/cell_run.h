@@ -10,6 +10,7 @@
 #include "kernels/cell_program.h"
 #include "kernels/memory.h"
 #include "kernels/packing.h"
+#include "kernels/plain_unit.h"
 #include "kernels/schedule.h"
 
 namespace nascent::kernels {
@@ -31,6 +32,7 @@ struct ForwardCall {
   const float* weights = nullptr;            // [rows], or [rows, images]
   int weight_rows = 0;
   bool weights_per_image = false;
+  std::vector<PlainFunction> plain{};  // input to output
   float momentum = 0.1f, epsilon = 1e-5f;
 };
 
@@ -39,7 +41,8 @@ struct BackwardCall {
   const float* output_gradient = nullptr;
   std::vector<float*> inputs{};
   std::vector<float*> parameters{};
-  float* weights = nullptr;  // shaped like the weights
+  float* weights = nullptr;            // shaped like the weights
+  std::vector<PlainFunction> plain{};  // gradient of the output to that of the input; see to gradients of parameters
 };
 
 struct Scratch;
@@ -67,6 +70,7 @@ class CellRun {
   void pack_weights(const std::vector<const float*>& parameters);
   void run_phase(const std::vector<Step>& steps);
   void run_unit(int index, int n, int thread);
+  void run_plain(int index) const;
   void convolve(int index, int n, int thread);
   void add_moments(int value, int n, const float* rows, size_t pixels, bool first);
   void run_mix(const Mix& mix, int n, int thread);

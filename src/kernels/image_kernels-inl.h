@@ -98,6 +98,7 @@ constexpr int kStretch = 4096;
 
 template <class D>
 HWY_INLINE hn::Vec<D> load_first(D d, const float* p, int count) {
+  if (count <= 0) return hn::Zero(d);  // a vector of padding
   return hn::MaskedLoad(hn::FirstN(d, static_cast<size_t>(count)), d, p);
 }
 

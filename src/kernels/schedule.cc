@@ -20,6 +20,10 @@ int output_of(const CellProgram& program, const Step& step) {
   return step.is_mix ? program.mixes[step.index].output : program.units[step.index].output;
 }
 
+bool is_plain(const CellProgram& program, const Step& step) {
+  return !step.is_mix && program.units[step.index].kind == Unit::Kind::plain;
+}
+
 struct Placed {
   Step step;
   int depth;  // in its phase
@@ -41,11 +45,12 @@ ForwardSchedule schedule_forward(const CellProgram& program, bool batch_statisti
   schedule.last.assign(program.values.size(), 0);
   std::vector<int> depth(program.values.size(), 0);
   std::vector<std::vector<Placed>> placed;
+  std::vector<bool> plain(program.values.size(), false);  // made by plain units
+  const auto barrier = [&](const Read& read) { return (read.norm >= 0 && batch_statistics) || plain[read.value]; };
   for (const Step& step : program.steps) {
     int phase = 0, level = 0;
     const std::vector<Read> reads = reads_of(program, step);
-    for (const Read& read : reads)
-      phase = std::max(phase, schedule.phase[read.value] + (read.norm >= 0 && batch_statistics ? 1 : 0));
+    for (const Read& read : reads) phase = std::max(phase, schedule.phase[read.value] + (barrier(read) ? 1 : 0));
     for (const Read& read : reads) {
       if (schedule.phase[read.value] == phase) level = std::max(level, depth[read.value] + 1);
       schedule.last[read.value] = std::max(schedule.last[read.value], phase);
@@ -53,7 +58,15 @@ ForwardSchedule schedule_forward(const CellProgram& program, bool batch_statisti
     const int output = output_of(program, step);
     schedule.phase[output] = schedule.last[output] = phase;
     depth[output] = level;
-    if (phase >= static_cast<int>(placed.size())) placed.resize(phase + 1);
+    if (phase >= static_cast<int>(placed.size())) {
+      placed.resize(phase + 1);
+      schedule.plain.resize(phase + 1);
+    }
+    if (is_plain(program, step)) {
+      plain[output] = true;
+      schedule.plain[phase].push_back(step.index);
+      continue;
+    }
     placed[phase].push_back({step, level, step.is_mix ? -1 : program.units[step.index].input.value});
   }
   for (std::vector<Placed>& phase : placed) {
@@ -76,8 +89,10 @@ BackwardSchedule schedule_backward(const CellProgram& program, const std::vector
     const Mix& mix = program.mixes[reader.index];
     return reader.is_bypass ? mix.bypass[reader.term] : mix.terms[reader.term];
   };
-  // The phase in which the gradient of what a unit made is known.
-  const auto ready = [&](int value) {
+  // The phase in which the gradient of what a unit made is known, or that of what a plain unit reads.
+  const auto ready = [&](const Unit& unit) {
+    const int value = unit.output;
+    if (unit.kind == Unit::Kind::plain) return phase[value] + 1;
     int at = 0;
     for (const Reader& reader : readers[value]) {
       if (reader.is_mix) {
@@ -97,8 +112,8 @@ BackwardSchedule schedule_backward(const CellProgram& program, const std::vector
   for (const int value : values) {
     phase[value] = 0;
     for (const Reader& reader : readers[value]) {
-      phase[value] = std::max(phase[value], reader.is_mix ? phase[program.mixes[reader.index].output]
-                                                          : ready(program.units[reader.index].output));
+      phase[value] = std::max(
+          phase[value], reader.is_mix ? phase[program.mixes[reader.index].output] : ready(program.units[reader.index]));
     }
   }
   const auto barrier_behind = [&](int value) {
@@ -112,7 +127,7 @@ BackwardSchedule schedule_backward(const CellProgram& program, const std::vector
     if (order[*value] < 0 || program.steps[order[*value]].is_mix) continue;
     const Unit& maker = program.units[program.steps[order[*value]].index];
     if (phase[maker.input.value] < 0) continue;
-    phase[*value] = phase[maker.input.value] - barrier_behind(*value);
+    phase[*value] = phase[maker.input.value] - (maker.kind == Unit::Kind::plain ? 1 : barrier_behind(*value));
   }
   for (const int value : values) {
     if (phase[value] >= static_cast<int>(schedule.phases.size())) schedule.phases.resize(phase[value] + 1);

@@ -1,5 +1,6 @@
 // When the parts of a cell are computed. A phase is a loop over images in which every image passes through all of the
-// phase's steps while it is in the cache; a new phase begins only where statistics over the batch are needed.
+// phase's steps while it is in the cache; a new phase begins only where the whole batch is needed: for statistics over
+// it, and for plain units, which are computed when all images have passed.
 #pragma once
 
 #include <vector>
@@ -10,15 +11,16 @@ namespace nascent::kernels {
 
 struct ForwardSchedule {
   std::vector<std::vector<Step>> phases;
-  std::vector<int> phase;  // per value: when it is computed; inputs: 0
-  std::vector<int> last;   // per value: when it is read last
+  std::vector<std::vector<int>> plain;  // per phase: the plain units at its end
+  std::vector<int> phase;               // per value: when it is computed; inputs: 0
+  std::vector<int> last;                // per value: when it is read last
 };
 
-// Without batch statistics everything is one phase.
+// Without batch statistics and plain units everything is one phase.
 ForwardSchedule schedule_forward(const CellProgram& program, bool batch_statistics);
 
 // The backward pass goes from value to value: the gradient of a value is complete when every unit that reads it has
-// been differentiated, which is done then and there.
+// been differentiated, which is done then and there, for a plain unit at the end of the phase that visits its output.
 struct BackwardSchedule {
   std::vector<std::vector<int>> phases;  // values
   std::vector<int> phase;                // per value; -1: not visited

@@ -11,6 +11,7 @@
 #include "kernels/cell_run.h"
 #include "nn/cell.h"
 #include "nn/engine.h"
+#include "nn/plain_operation.h"
 
 namespace nascent {
 
@@ -34,6 +35,7 @@ struct Pass : torch::CustomClassHolder {
   // Filled by the forward pass.
   variable_list held;  // whose memory the run reads
   std::vector<float> ops, edges;
+  std::vector<PlainOperation> plain;
   std::unique_ptr<CellRun> run;
 
   size_t inputs() const { return cell->inputs(); }
@@ -111,6 +113,12 @@ at::Tensor FusedCellFunction::forward(AutogradContext* context, c10::intrusive_p
   }
   for (const Layer* norm : pass->lowered->norms)
     call.running.push_back({norm->running_mean().data_ptr<float>(), norm->running_var().data_ptr<float>()});
+  for (const StageSequence* stages : pass->lowered->plain) pass->plain.emplace_back(*stages);
+  for (PlainOperation& operation : pass->plain) {
+    call.plain.push_back([&operation, keep = pass->keep](const kernels::Batch& from, const kernels::Batch& to) {
+      operation.forward(from, to, keep);
+    });
+  }
   const at::Tensor &ops = tensors[pass->inputs()], &edges = tensors[pass->inputs() + 1];
   pass->ops = numbers_of(ops);
   pass->edges = numbers_of(edges);
@@ -136,11 +144,8 @@ at::Tensor FusedCellFunction::forward(AutogradContext* context, c10::intrusive_p
 // autograd, which would take it for a change of something it needs.
 class RunningStatisticsGuard {
  public:
-  explicit RunningStatisticsGuard(const LoweredCell& cell) {
-    for (const Layer* norm : cell.norms) {
-      for (const at::Tensor& tensor : {norm->running_mean(), norm->running_var()})
-        saved_.emplace_back(tensor, tensor.clone());
-    }
+  explicit RunningStatisticsGuard(const Cell& cell) {
+    for (const at::Tensor& tensor : cell.buffers()) saved_.emplace_back(tensor, tensor.clone());
   }
   ~RunningStatisticsGuard() {
     for (const auto& [tensor, copy] : saved_) std::memcpy(tensor.data_ptr(), copy.data_ptr(), tensor.nbytes());
@@ -153,7 +158,7 @@ class RunningStatisticsGuard {
 
 // Gradients that can be differentiated again: the plain twin is run on the same tensors and asked for its gradients.
 variable_list FusedCellFunction::plain_backward(const Pass& pass, const variable_list& saved, const at::Tensor& outer) {
-  const RunningStatisticsGuard guard(*pass.lowered);
+  const RunningStatisticsGuard guard(*pass.cell);
   CellMixture mixture{.ops = saved[pass.inputs()], .edges = saved[pass.inputs() + 1], .active = pass.active};
   if (pass.edges.empty()) mixture.edges = at::Tensor();
   CellContext context = pass.context;
@@ -192,6 +197,14 @@ variable_list FusedCellFunction::backward(AutogradContext* context, variable_lis
   grads.push_back(wants_edges ? at::zeros({static_cast<int64_t>(pass.edges.size())}) : at::Tensor());
   for (size_t i = pass.inputs(); i < pass.held.size(); ++i)
     call.parameters.push_back(wanted(pass.first_parameter() + i - pass.inputs(), pass.held[i]));
+  for (const kernels::Unit& unit : pass.lowered->program->units) {
+    if (unit.kind != kernels::Unit::Kind::plain) continue;
+    variable_list of_parameters;
+    for (const int parameter : unit.parameters) of_parameters.push_back(grads[1 + pass.first_parameter() + parameter]);
+    call.plain.push_back([&operation = pass.plain[unit.plain], of_parameters](const auto& from, const auto& to) {
+      operation.backward(from, to, of_parameters);
+    });
+  }
   pass.run->backward(call);
   if (call.weights) spread_row_gradients(pass, rows, grads[1 + pass.inputs()], grads[2 + pass.inputs()]);
   return grads;
@@ -211,8 +224,7 @@ bool can_fuse(const std::vector<at::Tensor>& inputs, const CellMixture* mixture)
 std::shared_ptr<const LoweredCell> FusedCell::lowered(const CellMixture* mixture, bool masked) {
   const std::lock_guard lock(mutex_);
   if (LoweringKey key = lowering_key(mixture, masked); key_ != key) {
-    auto lowered = lower(cell_, mixture, masked);
-    lowered_ = lowered ? std::make_shared<const LoweredCell>(std::move(*lowered)) : nullptr;
+    lowered_ = std::make_shared<const LoweredCell>(lower(cell_, mixture, masked));
     key_ = std::move(key);
   }
   return lowered_;
@@ -223,7 +235,6 @@ at::Tensor FusedCell::forward(const std::vector<at::Tensor>& inputs, const CellC
   const bool masked = cell_.drops(context);
   auto pass = c10::make_intrusive<Pass>();
   pass->lowered = lowered(context.mixture, masked);
-  if (!pass->lowered) return {};
   pass->cell = &cell_;
   pass->context = context;
   pass->images = inputs[0].size(0);

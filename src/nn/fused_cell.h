@@ -28,7 +28,7 @@ class FusedCell {
   std::mutex mutex_;
   // The last translation: it stays the same unless a relaxation samples other candidates.
   std::optional<LoweringKey> key_;
-  std::shared_ptr<const LoweredCell> lowered_;  // null: has no fused form
+  std::shared_ptr<const LoweredCell> lowered_;
 };
 
 }  // namespace nascent

@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "nn/cell.h"
+#include "nn/fused_form.h"
+#include "nn/plain_operation.h"
 
 namespace nascent {
 
@@ -23,9 +25,6 @@ LoweringKey lowering_key(const CellMixture* mixture, bool masked) {
 
 namespace {
 
-// Thrown, and caught in lower(), where there is no fused form.
-struct NotFusable {};
-
 std::vector<kernels::TapAt> taps_of(const Stage& stage) {
   std::vector<kernels::TapAt> taps;
   for (int y = 0; y < stage.kernel_h; ++y) {
@@ -35,7 +34,11 @@ std::vector<kernels::TapAt> taps_of(const Stage& stage) {
   return taps;
 }
 
-bool is_depthwise(const Stage& stage) { return stage.groups == stage.in && stage.in == stage.out && stage.groups > 1; }
+Stages stages_of(const StageSequence& sequence) {
+  Stages stages;
+  for (const auto& layer : sequence.layers()) stages.push_back(layer->stage());
+  return stages;
+}
 
 bool is_pointwise(const Stage& stage) {
   return stage.kind == StageKind::conv && stage.groups == 1 && stage.kernel_h == 1 && stage.kernel_w == 1 &&
@@ -57,12 +60,16 @@ class Lowering {
 
   int parameter(const at::Tensor& tensor);
   int new_value(const Read& input, const Stage& stage);
-  Read through(const StageSequence& stages, Read read);
+  Read through(const StageSequence& sequence, const Read& read);
+  Read plain(const StageSequence& sequence, const Stages& stages, const Read& read);
+  Read fused(const StageSequence& sequence, Read read);
   Read convolution(const std::vector<std::shared_ptr<Layer>>& layers, size_t& at, const Read& read);
   Read factorized_reduce(const Layer& layer, const Read& read);
-  Read pool(const Layer& layer, const Read& read);
+  Read pool(const Layer& layer, const Read& read, bool is_last_unit);
   Read norm(const Layer& layer, Read read);
+  int new_state(const Read& read);
   int state_of(const Read& read);
+  int output_of(int state);
   int weight_row(const MixedOperation& operation, int candidate, int mask);
   void add_terms(Mix& mix, const MixedOperation& operation, int from, int edge_index);
   int node_sum(const Cell::Node& node, int& edge_index);
@@ -71,6 +78,7 @@ class Lowering {
   bool masked_;
   LoweredCell cell_;
   std::vector<int> states_;
+  std::vector<int> shared_pools_;  // units
 };
 
 int Lowering::parameter(const at::Tensor& tensor) {
@@ -88,7 +96,6 @@ int Lowering::new_value(const Read& input, const Stage& stage) {
 Read Lowering::convolution(const std::vector<std::shared_ptr<Layer>>& layers, size_t& at, const Read& read) {
   const Layer& layer = *layers[at];
   const Stage& stage = layer.stage();
-  if (stage.bias || (stage.groups != 1 && !is_depthwise(stage))) throw NotFusable();
   Unit unit{.input = read, .stride_h = stage.stride_h, .stride_w = stage.stride_w};
   unit.output = new_value(read, stage);
   if (is_depthwise(stage)) {
@@ -118,21 +125,24 @@ Read Lowering::factorized_reduce(const Layer& layer, const Read& read) {
   return whole(output);
 }
 
-// Pools of one value are computed once, however many edges want them.
-Read Lowering::pool(const Layer& layer, const Read& read) {
+// Pools of one value are computed once, however many edges want them, unless another unit reads the result.
+Read Lowering::pool(const Layer& layer, const Read& read, bool is_last_unit) {
   const Stage& stage = layer.stage();
-  if (read.norm >= 0 || read.relu) throw NotFusable();
   Unit unit{
       .kind = stage.kind == StageKind::max_pool ? Unit::Kind::max_pool : Unit::Kind::avg_pool,
       .input = read,
       .window = {stage.kernel_h, stage.kernel_w, stage.stride_h, stage.stride_w, stage.padding_h, stage.padding_w}};
-  for (const Unit& other : program().units) {
-    const auto& a = other.window;
-    const auto& b = unit.window;
-    if (other.kind == unit.kind && other.input == unit.input && a.height == b.height && a.width == b.width &&
-        a.stride_h == b.stride_h && a.stride_w == b.stride_w && a.padding_h == b.padding_h &&
-        a.padding_w == b.padding_w)
-      return whole(other.output);
+  if (is_last_unit) {
+    for (const int index : shared_pools_) {
+      const Unit& other = program().units[index];
+      const auto& a = other.window;
+      const auto& b = unit.window;
+      if (other.kind == unit.kind && other.input == unit.input && a.height == b.height && a.width == b.width &&
+          a.stride_h == b.stride_h && a.stride_w == b.stride_w && a.padding_h == b.padding_h &&
+          a.padding_w == b.padding_w)
+        return whole(other.output);
+    }
+    shared_pools_.push_back(static_cast<int>(program().units.size()));
   }
   unit.output = new_value(read, stage);
   const int output = unit.output;
@@ -141,9 +151,6 @@ Read Lowering::pool(const Layer& layer, const Read& read) {
 }
 
 Read Lowering::norm(const Layer& layer, Read read) {
-  const bool made_by_unit = std::any_of(program().units.begin(), program().units.end(),
-                                        [&](const Unit& unit) { return unit.output == read.value; });
-  if (read.norm >= 0 || read.relu || !made_by_unit) throw NotFusable();
   kernels::Norm norm{.value = read.value};
   if (layer.stage().affine) {
     norm.weight = parameter(layer.weight());
@@ -155,8 +162,30 @@ Read Lowering::norm(const Layer& layer, Read read) {
   return read;
 }
 
-Read Lowering::through(const StageSequence& stages, Read read) {
-  const auto& layers = stages.layers();
+Read Lowering::through(const StageSequence& sequence, const Read& read) {
+  const Stages stages = stages_of(sequence);
+  return has_fused_form(stages) ? fused(sequence, read) : plain(sequence, stages, read);
+}
+
+Read Lowering::plain(const StageSequence& sequence, const Stages& stages, const Read& read) {
+  Unit unit{.kind = Unit::Kind::plain, .input = read, .plain = static_cast<int>(cell_.plain.size())};
+  const ValueShape& from = shape(read.value);
+  const Shape to = output_shape(stages, {read.channels, from.height, from.width});
+  unit.output = program().add_value({to.channels, to.height, to.width});
+  for (const at::Tensor& tensor : parameters_of(sequence)) unit.parameters.push_back(parameter(tensor));
+  cell_.plain.push_back(&sequence);
+  const int output = unit.output;
+  program().add(std::move(unit));
+  return whole(output);
+}
+
+Read Lowering::fused(const StageSequence& sequence, Read read) {
+  const auto& layers = sequence.layers();
+  const auto is_last_unit = [&](size_t at) {
+    return std::all_of(layers.begin() + static_cast<ptrdiff_t>(at) + 1, layers.end(), [](const auto& layer) {
+      return layer->stage().kind == StageKind::batch_norm || layer->stage().kind == StageKind::relu;
+    });
+  };
   for (size_t at = 0; at < layers.size(); ++at) {
     const Layer& layer = *layers[at];
     switch (layer.stage().kind) {
@@ -171,22 +200,22 @@ Read Lowering::through(const StageSequence& stages, Read read) {
         break;
       case StageKind::max_pool:
       case StageKind::avg_pool:
-        read = pool(layer, read);
+        read = pool(layer, read, is_last_unit(at));
         break;
       case StageKind::factorized_reduce:
         read = factorized_reduce(layer, read);
         break;
-      default:
-        throw NotFusable();
+      case StageKind::truncate:
+        read.channels = layer.stage().out;
+        break;
+      default:  // has no fused form
+        break;
     }
   }
   return read;
 }
 
-// A value that holds what is read.
-int Lowering::state_of(const Read& read) {
-  if (read == whole(read.value)) return read.value;
-  if (read.relu && read.norm < 0) throw NotFusable();
+int Lowering::new_state(const Read& read) {
   ValueShape state = shape(read.value);
   state.channels = read.channels;
   Mix mix{.output = program().add_value(state), .terms = {{.read = read}}};
@@ -194,6 +223,15 @@ int Lowering::state_of(const Read& read) {
   program().add(std::move(mix));
   return output;
 }
+
+// States are inputs or made by mixtures, so that anybody may read them, and only some of their channels.
+int Lowering::state_of(const Read& read) {
+  const bool is_input = read.value < program().inputs && read == whole(read.value);
+  return is_input ? read.value : new_state(read);
+}
+
+// Outputs are made by mixtures.
+int Lowering::output_of(int state) { return state < program().inputs ? new_state(whole(state)) : state; }
 
 // -1 where nothing weights the term.
 int Lowering::weight_row(const MixedOperation& operation, int candidate, int mask) {
@@ -216,7 +254,6 @@ void Lowering::add_terms(Mix& mix, const MixedOperation& operation, int from, in
   for (const int index : operation.running(mixture_)) {
     const StageSequence& candidate = operation.candidate(index);
     const Read read = through(candidate, mixed);
-    if (read.relu && read.norm < 0) throw NotFusable();
     const int mask = masked_ && edge_index >= 0 && operation.can_drop() && !candidate.is_identity() ? edge_index : -1;
     mix.terms.push_back({.read = read, .weight = weight_row(operation, index, mask)});
   }
@@ -252,22 +289,15 @@ LoweredCell Lowering::run(const Cell::Parts& parts, const std::vector<Shape>& in
     }
     states_.push_back(state);
   }
-  for (const int output : parts.output) program().outputs.push_back(states_[output]);
-  if (parts.shortcut) program().outputs.push_back(state_of(through(*parts.shortcut, whole(states_[0]))));
-  for (const int output : program().outputs) {
-    if (output < program().inputs) throw NotFusable();
-  }
+  for (const int output : parts.output) program().outputs.push_back(output_of(states_[output]));
+  if (parts.shortcut) program().outputs.push_back(output_of(state_of(through(*parts.shortcut, whole(states_[0])))));
   return std::move(cell_);
 }
 
 }  // namespace
 
-std::optional<LoweredCell> lower(const Cell& cell, const CellMixture* mixture, bool masked) {
-  try {
-    return Lowering(mixture, masked).run(cell.parts(), cell.input_shapes());
-  } catch (const NotFusable&) {
-    return std::nullopt;
-  }
+LoweredCell lower(const Cell& cell, const CellMixture* mixture, bool masked) {
+  return Lowering(mixture, masked).run(cell.parts(), cell.input_shapes());
 }
 
 }  // namespace nascent

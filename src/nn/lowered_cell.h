@@ -4,13 +4,13 @@
 #include <ATen/core/Tensor.h>
 
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
 #include "kernels/cell_program.h"
 #include "nn/layer.h"
 #include "nn/mixture.h"
+#include "nn/stage_sequence.h"
 
 namespace nascent {
 
@@ -28,6 +28,7 @@ struct LoweredCell {
   std::shared_ptr<kernels::CellProgram> program;
   std::vector<at::Tensor> parameters;
   std::vector<const Layer*> norms;
+  std::vector<const StageSequence*> plain;  // what has no fused form, by the index in its unit
   std::vector<WeightRow> rows;
 };
 
@@ -40,7 +41,7 @@ struct LoweringKey {
 
 LoweringKey lowering_key(const CellMixture* mixture, bool masked);
 
-// Nothing where some part of the cell has no fused form. `cell` must outlive the result.
-std::optional<LoweredCell> lower(const Cell& cell, const CellMixture* mixture, bool masked);
+// `cell` must outlive the result.
+LoweredCell lower(const Cell& cell, const CellMixture* mixture, bool masked);
 
 }  // namespace nascent

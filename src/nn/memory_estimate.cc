@@ -11,6 +11,7 @@
 
 #include "core/error.h"
 #include "kernels/image_kernels.h"
+#include "nn/fused_form.h"
 
 namespace nascent {
 
@@ -27,6 +28,11 @@ bool follows_depthwise(const Stages& stages, size_t i) {
 // operations all results but those of identities.
 double kept_by(const Stages& stages, Shape shape, Engine engine) {
   double bytes = 0;
+  if (engine == Engine::fused && !has_fused_form(stages)) {  // LibTorch computes it; the cell has a copy of the result
+    const Shape result = output_shape(stages, shape);
+    bytes += kFloat * result.height * result.width * kernels::padded(result.channels);
+    engine = Engine::reference;
+  }
   for (size_t i = 0; i < stages.size(); ++i) {
     const Stage& stage = stages[i];
     shape = stage.output(shape);

@@ -44,6 +44,36 @@ TEST(Schedule, BackwardVisitsWhatReadsAValueFirst) {
   EXPECT_EQ(schedule.phase[0], 2);
 }
 
+// input -> conv -> plain -> state, in both modes: what the plain unit reads is there for all images, and its result
+// and its gradient for all images before anybody reads them.
+TEST(Schedule, PlainUnitsSeparatePhases) {
+  CellProgram program;
+  program.inputs = 1;
+  program.parameters = {1};
+  for (int value = 0; value < 4; ++value) program.add_value({1, 4, 4});
+  const auto whole = [](int value) { return Read{.value = value, .channels = 1}; };
+  program.add(Unit{.input = whole(0), .output = 1, .dense = {{}}, .dense_weight = 0});
+  program.add(Unit{.kind = Unit::Kind::plain, .input = whole(1), .output = 2, .plain = 0});
+  program.add(Mix{.output = 3, .terms = {{.read = whole(2)}, {.read = whole(1)}}});
+  program.outputs = {3};
+  for (const bool batch_statistics : {true, false}) {
+    const ForwardSchedule forward = schedule_forward(program, batch_statistics);
+    ASSERT_EQ(forward.phases.size(), 2u);
+    EXPECT_EQ(forward.phases[0].size(), 1u);
+    EXPECT_EQ(forward.plain, (std::vector<std::vector<int>>{{1}, {}}));
+    EXPECT_EQ(forward.last[1], 1);
+    const BackwardSchedule backward =
+        schedule_backward(program, readers_of(program), {true, true, true, true}, batch_statistics);
+    EXPECT_EQ(backward.phase, (std::vector<int>{1, 1, 0, 0}));
+  }
+}
+
+TEST(Schedule, PlainUnitsReadValuesAsTheyAre) {
+  CellProgram program = chain();
+  program.units[1].kind = Unit::Kind::plain;
+  EXPECT_THROW(readers_of(program), std::logic_error);
+}
+
 TEST(Schedule, AValueReadNormalisedHasNoOtherReaders) {
   CellProgram program = chain();
   program.mixes[0].terms.push_back({.read = {.value = 1, .channels = 1}});

@@ -48,8 +48,15 @@ struct Case {
   bool weighted_edges = false;
   double drop_path = 0;
   std::vector<std::vector<int>> active{};
-  bool fusable = true;
+  int plain = 0;  // units that LibTorch computes
+  int only = -1;  // the gradient that is asked for, -1: all
 };
+
+int plain_units(const kernels::CellProgram& program) {
+  return static_cast<int>(std::count_if(program.units.begin(), program.units.end(), [](const kernels::Unit& unit) {
+    return unit.kind == kernels::Unit::Kind::plain;
+  }));
+}
 
 int sites_of(const CellPlan& plan) {
   int sites = 0;
@@ -111,9 +118,11 @@ Result run(const Case& test, Engine engine, at::ScalarType type) {
   mixture.active = test.active;
   CellContext context{
       .mixture = cell.is_mixed() ? &mixture : nullptr, .drop_path = test.drop_path, .seed = 7, .step = 3, .cell = 1};
-  EXPECT_EQ(lower(cell, context.mixture, cell.drops(context)).has_value(), test.fusable);
+  EXPECT_EQ(plain_units(*lower(cell, context.mixture, cell.drops(context)).program), test.plain);
   Result result;
+  const size_t before = kernels::block_bytes_in_use();
   result.output = cell.forward(inputs, context);
+  EXPECT_EQ(kernels::block_bytes_in_use() > before, engine == Engine::fused) << "which engine ran?";
   std::vector<std::string> names;
   std::vector<at::Tensor> wanted;
   for (size_t i = 0; i < inputs.size(); ++i) {
@@ -123,6 +132,10 @@ Result run(const Case& test, Engine engine, at::ScalarType type) {
   if (mixture.ops.defined()) names.push_back("ops"), wanted.push_back(mixture.ops);
   if (mixture.edges.defined()) names.push_back("edges"), wanted.push_back(mixture.edges);
   for (const auto& item : cell.named_parameters()) names.push_back(item.key()), wanted.push_back(item.value());
+  if (test.only >= 0) {
+    names = {names[test.only]};
+    wanted = {wanted[test.only]};
+  }
   const at::Tensor outer = random_tensor(result.output.sizes(), 30).to(type);
   const auto grads = torch::autograd::grad({result.output}, wanted, {outer}, {}, false, true);
   for (size_t i = 0; i < grads.size(); ++i) {
@@ -234,7 +247,7 @@ TEST(FusedCell, CountsTheMultiplyAddsOfItsPlan) {
   CellMixture mixture;
   mixture.ops = at::ones({14, 8});
   double engine = 0;
-  for (const CellPlan& cell : plan.cells) engine += multiply_adds(*lower(Cell(cell), &mixture, false)->program);
+  for (const CellPlan& cell : plan.cells) engine += multiply_adds(*lower(Cell(cell), &mixture, false).program);
   NetworkPlan cells_only = plan;
   cells_only.stems.clear();
   cells_only.head.clear();
@@ -298,37 +311,195 @@ TEST(FusedCell, IsDeterministic) {
   at::set_num_threads(before);
 }
 
-// A gradient that is to be differentiated again comes from the plain twin, without being asked for.
-TEST(FusedCell, SecondDerivatives) {
-  const CellPlan plan = supernet_cells("nasbench201", 4, {3, 6, 6}).front();
-  std::vector<at::Tensor> results;
-  for (const Engine engine : {Engine::fused, Engine::reference}) {
-    const EngineScope scope(engine);
-    Cell cell(plan);
-    initialise(cell, 5, "torch");
-    const at::Tensor input = random_tensor({2, 4, 6, 6}, 1).requires_grad_();
-    CellMixture mixture;
-    mixture.ops = at::softmax(random_tensor({6, 5}, 2), 1).requires_grad_();
-    const at::Tensor output = cell.forward({input}, {.mixture = &mixture});
-    const auto first = torch::autograd::grad({output.square().sum()}, cell.parameters(), {}, true, true);
-    at::Tensor norm = at::zeros({});
-    for (const at::Tensor& gradient : first) norm = norm + gradient.square().sum();
-    results.push_back(torch::autograd::grad({norm}, {mixture.ops})[0]);
-    for (const auto& buffer : cell.named_buffers()) results.push_back(buffer.value());
-  }
-  for (size_t i = 0; i < results.size() / 2; ++i)
-    EXPECT_LT(difference(results[i], results[results.size() / 2 + i], 0), 1e-4) << i;
+Stage grouped_conv(int channels, int stride = 1) { return stage::conv(channels, channels, 3, stride, 1, 1, 2); }
+
+Stage biased_conv(int channels) {
+  Stage conv = stage::conv(channels, channels, 1);
+  conv.bias = true;
+  return conv;
 }
 
-// An operation that the engine does not know: the whole cell falls back to its twin.
-TEST(FusedCell, UnknownOperationsFallBack) {
-  Stage grouped = stage::conv(4, 4, 3);
-  grouped.groups = 2;
-  CellPlan plan{.type = "normal", .input_shapes = {{4, 5, 5}}, .preprocess = {{}}};
-  plan.nodes = {{.edges = {{.from = 0, .ops = {"grouped"}, .candidates = {{grouped}}}}}};
+// Operations on `c` channels that have no fused form.
+std::vector<std::pair<std::string, Stages>> plain_operations(int c) {
+  using namespace stage;
+  return {{"grouped convolution", {relu(c), grouped_conv(c), batch_norm(c)}},
+          {"several outputs per group", {conv(c, 2 * c, 3, 1, 1, 1, c), conv(2 * c, c, 1), batch_norm(c)}},
+          {"bias", {biased_conv(c), batch_norm(c)}},
+          {"a state is normalised", {batch_norm(c), relu(c), conv(c, c, 3), batch_norm(c, false)}},
+          {"nothing but a norm", {batch_norm(c)}},
+          {"nothing but relu", {relu(c)}},
+          {"relu behind a convolution", {conv(c, c, 3), relu(c)}},
+          {"norm behind relu", {conv(c, c, 3), relu(c), batch_norm(c)}},
+          {"two norms", {conv(c, c, 3), batch_norm(c), batch_norm(c)}},
+          {"pool of what is normalised", {conv(c, c, 1), batch_norm(c), max_pool(c, 3, 1, 1)}},
+          {"other sizes in between", {conv(c, c, 3, 1, 0), conv(c, c, 3, 1, 2), batch_norm(c)}},
+          {"some channels", {conv(c, c + 2, 1), truncate(c + 2, c)}}};
+}
+
+// Two inputs, of which the second is a state as it is, and two nodes. Every edge mixes something fused with `other`.
+CellPlan cell_with(const Stages& other, int c = 6) {
+  const Stages known = {stage::relu(c), stage::conv(c, c, 3), stage::batch_norm(c)};
+  const Shape shape{c, 7, 5};
+  CellPlan plan{.type = "normal", .input_shapes = {shape, shape}};
+  plan.preprocess = {{stage::relu(c), stage::conv(c, c, 1), stage::batch_norm(c)}, {}};
+  const auto edge = [&](int from, int site) {
+    return EdgePlan{.from = from, .ops = {"known", "other"}, .candidates = {known, other}, .site = site, .edge = site};
+  };
+  plan.nodes = {{.edges = {edge(0, 0), edge(1, 1)}}, {.edges = {edge(2, 2)}}};
+  plan.output = {2, 3};
+  plan.output_shape = {2 * c, 7, 5};
+  return plan;
+}
+
+TEST(FusedCell, OnlyWhatHasNoFusedFormIsPlain) {
+  CellMixture mixture;
+  mixture.ops = at::ones({3, 2});
+  for (const auto& [name, stages] : plain_operations(6)) {
+    const Cell cell(cell_with(stages));
+    const kernels::CellProgram& program = *lower(cell, &mixture, false).program;
+    EXPECT_EQ(plain_units(program), 3) << name;
+    EXPECT_EQ(program.units.size(), 3u + 4u) << name;  // the others: the preprocessing and one per edge
+  }
+}
+
+TEST(FusedCell, PlainOperationsInAFusedCell) {
+  for (const auto& [name, stages] : plain_operations(6)) {
+    for (const bool training : {true, false})
+      expect_same({.name = name, .plan = cell_with(stages), .training = training, .weighted_edges = true, .plain = 3});
+  }
+  const Stages grouped = {grouped_conv(16), stage::batch_norm(16)};
+  expect_same(
+      {.name = "whole vectors, drop-path", .plan = cell_with(grouped, 16), .images = 5, .drop_path = 0.3, .plain = 3});
+  expect_same({.name = "weights per image", .plan = cell_with(grouped, 16), .per_image = true, .plain = 3});
+  expect_same({.name = "sampled", .plan = cell_with(grouped, 16), .active = {{1}, {0}, {0, 1}}, .plain = 2});
+}
+
+TEST(FusedCell, PlainPreprocessingShortcutAndBypass) {
+  const int c = 6;
+  const Stages known = {stage::relu(c), stage::conv(c, c, 3), stage::batch_norm(c)};
+  for (const bool training : {true, false}) {
+    CellPlan preprocessed = cell_with(known);
+    preprocessed.preprocess = {{stage::batch_norm(c)}, {biased_conv(c)}};
+    expect_same({.name = "preprocessing", .plan = preprocessed, .training = training, .plain = 2});
+    for (EdgePlan& edge : preprocessed.nodes[0].edges) edge.candidates[1] = {stage::batch_norm(c)};
+    expect_same({.name = "plain on plain", .plan = preprocessed, .training = training, .plain = 4});
+
+    CellPlan with_shortcut = cell_with(known);
+    with_shortcut.output_shape = {2 * c, 7, 5};
+    with_shortcut.shortcut = {stage::conv(c, 2 * c, 1, 1, 0, 1, 2)};
+    expect_same({.name = "shortcut", .plan = with_shortcut, .training = training, .plain = 1});
+
+    CellPlan partial = cell_with({stage::batch_norm(c / 3)});
+    for (NodePlan& node : partial.nodes) {
+      for (EdgePlan& edge : node.edges) {
+        edge.partial = 3;
+        edge.candidates[0] = {stage::conv(c / 3, c / 3, 3), stage::batch_norm(c / 3)};
+        edge.bypass = {stage::batch_norm(c - c / 3)};
+      }
+    }
+    expect_same({.name = "bypass", .plan = partial, .training = training, .plain = 6});
+  }
+}
+
+TEST(FusedCell, PlainOperationsWithAStride) {
+  CellPlan plan{.type = "reduction", .input_shapes = {{6, 7, 5}}, .preprocess = {{}}};
+  const std::vector<Stages> candidates = {{stage::relu(6), stage::conv(6, 6, 3, 2), stage::batch_norm(6)},
+                                          {grouped_conv(6, 2), stage::batch_norm(6)}};
+  plan.nodes = {{.edges = {{.from = 0, .ops = {"known", "other"}, .candidates = candidates, .site = 0}}}};
   plan.output = {1};
-  plan.output_shape = {4, 5, 5};
-  expect_same({.name = "grouped", .plan = plan, .fusable = false});
+  plan.output_shape = {6, 4, 3};
+  expect_same({.name = "stride 2", .plan = plan, .images = 3, .plain = 1});
+}
+
+// States that no mixture makes: inputs, and what one unit makes of them.
+TEST(FusedCell, StatesAreOutputsAsTheyAre) {
+  const int c = 6;
+  CellPlan plan = cell_with({stage::conv(c, c, 3), stage::batch_norm(c)});
+  plan.preprocess[0] = {stage::conv(c, c, 3)};
+  plan.output = {0, 1, 3};
+  plan.output_shape = {3 * c, 7, 5};
+  plan.shortcut = {stage::conv(c, 3 * c, 1)};
+  expect_same({.name = "outputs", .plan = plan});
+}
+
+// The cells of NAS-Bench-101 pass on some channels of their vertices.
+TEST(FusedCell, NasBench101) {
+  const auto space = find_space("nasbench101");
+  for (uint64_t seed = 0; seed < 5; ++seed) {
+    RandomStream random(seed, "fused 101");
+    expect_same(fmt::format("sample {}", seed), network_cells("nasbench101", space->sample(random), 10, {3, 9, 7}));
+  }
+}
+
+// A pool whose result is normalised for a unit was shared with edges that read it otherwise.
+TEST(FusedCell, PoolsInFrontOfUnitsAreNotShared) {
+  const int c = 6;
+  const Stage pool = stage::avg_pool(c, 3, 1, 1), conv = stage::conv(c, c, 3), norm = stage::batch_norm(c);
+  CellPlan plan = cell_with({pool, norm, conv, norm});
+  plan.nodes[0].edges[1].from = 0;
+  plan.nodes[0].edges[0].candidates[0] = {pool, norm};
+  plan.nodes[0].edges[1].candidates[0] = {pool, conv};
+  expect_same({.name = "pools", .plan = plan});
+}
+
+// What is not wanted is not computed, and nothing else changes.
+TEST(FusedCell, OneGradientAtATime) {
+  CellPlan plan = cell_with({grouped_conv(6), stage::batch_norm(6)});
+  plan.preprocess = {{stage::batch_norm(6)}, {stage::relu(6)}};
+  Case test{.name = "one", .plan = plan, .weighted_edges = true, .plain = 5};
+  const Result all = run(test, Engine::fused, at::kFloat);
+  for (size_t i = 0; i < all.gradients.size(); ++i) {
+    test.only = static_cast<int>(i);
+    const auto [name, gradient] = run(test, Engine::fused, at::kFloat).gradients.at(0);
+    EXPECT_EQ(name, all.gradients[i].first);
+    EXPECT_LT(difference(gradient, all.gradients[i].second, 1e-3), 1e-5) << name;
+  }
+}
+
+TEST(FusedCell, InferenceWithPlainOperations) {
+  const at::NoGradGuard no_grad;
+  for (const bool training : {true, false}) {
+    std::vector<at::Tensor> outputs;
+    for (const Engine engine : {Engine::fused, Engine::reference}) {
+      const EngineScope scope(engine);
+      Cell cell(cell_with({grouped_conv(6), stage::batch_norm(6)}));
+      initialise(cell, 5, "torch");
+      cell.train(training);
+      CellMixture mixture;
+      mixture.ops = at::softmax(random_tensor({3, 2}, 2), 1);
+      const std::vector<at::Tensor> inputs = {random_tensor({3, 6, 7, 5}, 1), random_tensor({3, 6, 7, 5}, 2)};
+      outputs.push_back(cell.forward(inputs, {.mixture = &mixture}));
+      for (const auto& buffer : cell.named_buffers()) outputs.push_back(buffer.value());
+    }
+    for (size_t i = 0; i < outputs.size() / 2; ++i)
+      EXPECT_LT(difference(outputs[i], outputs[outputs.size() / 2 + i], 0), 1e-5) << i;
+  }
+}
+
+// A gradient that is to be differentiated again comes from the plain twin, without being asked for.
+TEST(FusedCell, SecondDerivatives) {
+  for (const CellPlan& plan :
+       {supernet_cells("nasbench201", 6, {3, 7, 5}).front(), cell_with({grouped_conv(6), stage::batch_norm(6)})}) {
+    std::vector<at::Tensor> results;
+    for (const Engine engine : {Engine::fused, Engine::reference}) {
+      const EngineScope scope(engine);
+      Cell cell(plan);
+      initialise(cell, 5, "torch");
+      std::vector<at::Tensor> inputs;
+      for (size_t i = 0; i < plan.input_shapes.size(); ++i)
+        inputs.push_back(random_tensor({2, 6, 7, 5}, 1 + i).requires_grad_());
+      CellMixture mixture;
+      mixture.ops = at::softmax(random_tensor({sites_of(plan), ops_of(plan)}, 2), 1).requires_grad_();
+      const at::Tensor output = cell.forward(inputs, {.mixture = &mixture});
+      const auto first = torch::autograd::grad({output.square().sum()}, cell.parameters(), {}, true, true);
+      at::Tensor norm = at::zeros({});
+      for (const at::Tensor& gradient : first) norm = norm + gradient.square().sum();
+      results.push_back(torch::autograd::grad({norm}, {mixture.ops})[0]);
+      for (const auto& buffer : cell.named_buffers()) results.push_back(buffer.value());
+    }
+    for (size_t i = 0; i < results.size() / 2; ++i)
+      EXPECT_LT(difference(results[i], results[results.size() / 2 + i], 0), 1e-4) << i;
+  }
 }
 
 }  // namespace

@@ -43,6 +43,16 @@ TEST(MemoryEstimate, SampledCandidatesNeedLess) {
             0.7 * estimate_memory(plan, 64, Engine::fused).activations);
 }
 
+// relu, conv, norm: fused, only the convolution's result is kept; else all three are, and the last again by the cell.
+TEST(MemoryEstimate, AnOperationWithoutAFusedFormKeepsEveryResult) {
+  NetworkPlan plan = plan_supernet(*find_space("nasbench201"), {}, {3, 32, 32}, 10);
+  const double before = estimate_memory(plan, 2, Engine::fused).activations;
+  Stages& candidate = plan.cells[0].nodes[0].edges[0].candidates[3];
+  ASSERT_EQ(candidate.size(), 3u);
+  candidate[1].groups = 2;
+  EXPECT_EQ(estimate_memory(plan, 2, Engine::fused).activations - before, 2 * 3 * 4.0 * 16 * 32 * 32);
+}
+
 TEST(MemoryEstimate, TooMuchIsRefusedWithAdvice) {
   const MemoryEstimate estimate{.activations = 9e9};
   EXPECT_EQ(check_memory(estimate, 1e10, "Lower it."), "9.0 GB");

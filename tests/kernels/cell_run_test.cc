@@ -1,0 +1,120 @@
+// Passes through random cells. This file is also built with AddressSanitizer and UBSan, see tests/CMakeLists.txt.
+#include "kernels/cell_run.h"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "kernels/isa.h"
+#include "kernels/memory.h"
+#include "kernels/random_cell.h"
+
+namespace nascent::kernels {
+namespace {
+
+struct Sample {
+  std::string name;
+  CellProgram program;
+  RandomPassOptions pass;
+};
+
+// Channels that do and do not fill vectors, odd and rectangular images, one image, and every kind of pass.
+std::vector<Sample> samples() {
+  std::vector<Sample> samples;
+  uint64_t seed = 0;
+  for (const int channels : {1, 3, 7, 16, 36, 48}) {
+    for (const auto& [height, width] : {std::pair{5, 4}, {9, 6}, {8, 13}}) {
+      for (const bool reduction : {false, true}) {
+        const int partial = seed % 3 == 0 && channels % 4 == 0 ? 4 : seed % 3 == 0 && channels % 3 == 0 ? 3 : 1;
+        RandomPassOptions pass{.seed = seed, .images = seed % 4 == 0 ? 1 : 3, .threads = seed % 5 == 0 ? 2 : 1};
+        pass.training = seed % 7 != 1;
+        pass.keep = seed % 6 != 2;
+        pass.weights_per_image = seed % 3 == 1;
+        std::string name = fmt::format("sample {}: {} channels, {}x{}, {}, K={}", seed, channels, height, width,
+                                       reduction ? "reduction" : "normal", partial);
+        samples.push_back({std::move(name), random_cell({seed, channels, height, width, reduction, partial}), pass});
+        ++seed;
+      }
+    }
+  }
+  return samples;
+}
+
+double norm_of(const std::vector<float>& values) {
+  double sum = 0;
+  for (const float value : values) sum += double{value} * value;
+  return std::sqrt(sum);
+}
+
+double distance(std::vector<float> a, const std::vector<float>& b) {
+  for (size_t i = 0; i < a.size(); ++i) a[i] -= b[i];
+  return norm_of(a);
+}
+
+class CellRunTest : public testing::Test {
+ protected:
+  ~CellRunTest() override { use_isa(before_); }
+
+ private:
+  std::string before_ = isa();
+};
+
+// Gradients are measured by the largest of them: those behind batch norms are differences of larger numbers, and some
+// are zero but for rounding.
+TEST_F(CellRunTest, VectorsGiveWhatScalarsGive) {
+  for (const Sample& sample : samples()) {
+    SCOPED_TRACE(sample.name);
+    use_isa("scalar");
+    const PassResult truth = run_random_pass(sample.program, sample.pass);
+    double largest = 0;
+    for (const auto& [name, values] : truth) {
+      if (name.starts_with("gradient")) largest = std::max(largest, norm_of(values));
+    }
+    for (const std::string& isa : supported_isas()) {
+      use_isa(isa);
+      const PassResult mine = run_random_pass(sample.program, sample.pass);
+      for (size_t i = 0; i < truth.size(); ++i) {
+        const auto& [name, values] = truth[i];
+        const double size = name.starts_with("gradient") ? largest : std::max(norm_of(values), 0.1);
+        EXPECT_LT(distance(mine[i].second, values), 1e-5 * size) << isa << ": " << name;
+      }
+    }
+  }
+}
+
+// Leaves nothing but NaN in the blocks that are handed out next.
+void spoil_kept_blocks() {
+  release_kept_blocks();
+  std::vector<Block> blocks;
+  for (double floats = 16; floats < 1 << 20; floats *= 1.05) {
+    for (int copy = 0; copy < 2; ++copy) {
+      blocks.emplace_back(static_cast<size_t>(floats));
+      std::fill_n(blocks.back().data(), static_cast<size_t>(floats), std::numeric_limits<float>::quiet_NaN());
+    }
+  }
+}
+
+TEST_F(CellRunTest, ResultsDoNotDependOnWhatMemoryHeld) {
+  for (const Sample& sample : samples()) {
+    SCOPED_TRACE(sample.name);
+    spoil_kept_blocks();
+    const PassResult first = run_random_pass(sample.program, sample.pass);
+    for (const auto& [name, values] : first) EXPECT_TRUE(std::isfinite(norm_of(values))) << name;
+    EXPECT_EQ(run_random_pass(sample.program, sample.pass), first);  // in the memory of the first
+  }
+  release_kept_blocks();
+}
+
+TEST_F(CellRunTest, OneNumberOfThreadsGivesTheSameBytes) {
+  const CellProgram program = random_cell({.seed = 3, .channels = 7, .height = 9, .width = 8, .reduction = true});
+  for (const int threads : {1, 2, 3}) {
+    const RandomPassOptions pass{.images = 7, .threads = threads};
+    const PassResult first = run_random_pass(program, pass);
+    for (int again = 0; again < 5; ++again) EXPECT_EQ(run_random_pass(program, pass), first) << threads;
+  }
+}
+
+}  // namespace
+}  // namespace nascent::kernels

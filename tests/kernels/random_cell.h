@@ -1,0 +1,34 @@
+// Random programs of cells like those of DARTS, and passes through them.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/random.h"
+#include "kernels/cell_run.h"
+
+namespace nascent::kernels {
+
+struct RandomCellOptions {
+  uint64_t seed = 0;
+  int channels = 4, height = 6, width = 6;
+  bool reduction = false;
+  int partial = 1;
+};
+
+// Two inputs of any number of channels, preprocessed; two nodes with two edges of two candidates each: separable,
+// dilated, dense and bare depthwise convolutions, pools, skip connections, factorised reduces and plain units.
+CellProgram random_cell(const RandomCellOptions& options);
+
+struct RandomPassOptions {
+  uint64_t seed = 0;
+  int images = 2, threads = 1;
+  bool training = true, keep = true, weights_per_image = false;
+};
+
+// What a pass gives, by name. Plain units compute 2 x + b.
+using PassResult = std::vector<std::pair<std::string, std::vector<float>>>;
+PassResult run_random_pass(const CellProgram& program, const RandomPassOptions& options);
+
+}  // namespace nascent::kernels
