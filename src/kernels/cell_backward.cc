@@ -47,8 +47,8 @@ CellBackward::CellBackward(CellRun& run, const BackwardCall& call)
     }
   }
   schedule_ = schedule_backward(program_, readers_, values_to_visit(), run.call_.training);
-  // Two groups per thread, so that a slow core can leave one to the other.
-  groups_ = std::min(run.call_.images, 2 * run.call_.threads);
+  // Four groups per thread, so that a slow core can leave some to the other.
+  groups_ = std::min(run.call_.images, 4 * run.call_.threads);
   place_gradients();
 }
 
