@@ -52,7 +52,8 @@ class Bounds {
     const double spread = squares_[squares_.size() * 3 / 4] - squares_[squares_.size() / 4];
     const double typical = median(finite(bound(numerator, 0, 0))) / std::max(1e-300, spread * spread);
     RandomStream random(seed_, "bound parameters");
-    double highest = -2;
+    double highest = spearman(finite(bound(numerator, 0, 0)), errors_);  // mu = 0: no trade-off
+    *best_mu = *best_nu = 0;
     for (int i = 0; i < tries_; ++i) {
       const double mu = typical * std::pow(10, random.uniform(-4, 4));
       const double nu = squares_[static_cast<size_t>(random.uniform() * static_cast<double>(squares_.size()))];
