@@ -88,9 +88,7 @@ Scorer::Study Scorer::make_study(const ScoreOptions& options, int channels, int 
   const Shape shape{static_cast<int>(images.size(1)), static_cast<int>(images.size(2)),
                     static_cast<int>(images.size(3))};
   Study study{.source = {*setup_.space, setup_.network, shape, setup_.classes},
-              .options = {.initialiser = initialiser,
-                          .ntk = kernel_gradients(options.ntk),
-                          .seed = setup_.seed},
+              .options = {.initialiser = initialiser, .ntk = kernel_gradients(options.ntk), .seed = setup_.seed},
               .batch = first_images(setup_.images, batch),
               .metrics = std::move(metrics),
               .cache = std::make_unique<ScoreCache>()};
