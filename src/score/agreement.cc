@@ -50,11 +50,15 @@ class Bounds {
 
   Agreement best(const std::vector<double>& numerator, double* best_mu, double* best_nu) const {
     const double spread = squares_[squares_.size() * 3 / 4] - squares_[squares_.size() / 4];
-    const double typical = median(finite(bound(numerator, 0, 0))) / std::max(1e-300, spread * spread);
+    const double usual = median(finite(bound(numerator, 0, 0)));
+    // From where the trade-off is felt for the largest metric alone to where hardly anything else counts.
+    const double low = std::log(usual / std::max(1e-300, squares_.back() * squares_.back()));
+    const double high = std::log(1e4 * usual / std::max(1e-300, spread * spread));
     RandomStream random(seed_, "bound parameters");
-    double highest = -2;
+    double highest = spearman(finite(bound(numerator, 0, 0)), errors_);  // mu = 0: no trade-off
+    *best_mu = *best_nu = 0;
     for (int i = 0; i < tries_; ++i) {
-      const double mu = typical * std::pow(10, random.uniform(-4, 4));
+      const double mu = std::exp(random.uniform(low, high));
       const double nu = squares_[static_cast<size_t>(random.uniform() * static_cast<double>(squares_.size()))];
       const double found = spearman(finite(bound(numerator, mu, nu)), errors_);
       if (!(found > highest)) continue;

@@ -19,8 +19,9 @@ struct BoundAgreement {
   double mu = 0, nu = 0;  // of `whole`
 };
 
-// mu and nu are those with the highest Spearman correlation among `tries` pairs: mu log-uniform around the value that
-// makes both terms equally large, nu a quantile of M^2. What is not finite counts as largest.
+// mu and nu are those with the highest Spearman correlation among mu = 0 and `tries` pairs: mu log-uniform from
+// where the largest M alone feels it to where the second term is all, nu a quantile of M^2. What is not finite counts
+// as largest.
 BoundAgreement bound_agreement(const std::vector<double>& metric, const std::vector<double>& kappa,
                                const std::vector<double>& errors, int tries, uint64_t seed);
 

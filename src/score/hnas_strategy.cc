@@ -1,6 +1,7 @@
 // HNAS among the search strategies: its pool comes from a file of training-free metrics.
 #include "core/error.h"
 #include "core/log.h"
+#include "score/agreement.h"
 #include "score/metric_pool.h"
 #include "table/strategy.h"
 
@@ -11,7 +12,7 @@ class HnasStrategy : public Strategy {
  public:
   explicit HnasStrategy(const StrategySetting& setting)
       : budget_(setting.budget),
-        pool_(read_metric_pool(file_of(setting), setting.options.metric, *setting.space)),
+        pool_(bound_pool(setting)),
         hnas_(pool_.entries, {.acquisition = setting.options.acquisition,
                               .ucb_width = setting.options.ucb_width,
                               .initial = setting.options.initial,
@@ -29,6 +30,13 @@ class HnasStrategy : public Strategy {
   void tell(const Proposal&, double accuracy) override { hnas_.tell(accuracy); }
 
  private:
+  // The objective is a bound on the error: it wants metrics as magnitudes.
+  static MetricPool bound_pool(const StrategySetting& setting) {
+    MetricPool pool = read_metric_pool(file_of(setting), setting.options.metric, *setting.space);
+    for (PoolEntry& entry : pool.entries) entry.metric = as_bound(setting.options.metric, entry.metric);
+    return pool;
+  }
+
   static const std::string& file_of(const StrategySetting& setting) {
     if (setting.options.metrics.empty()) {
       fail(

@@ -60,9 +60,10 @@ const Probe::LossGradients& Probe::loss_gradients() {
 }
 
 at::Tensor Probe::gram(const at::Tensor& seed) {
-  if (options_.ntk == Statistics::coupled) return coupled_gram(seed);
+  if (options_.ntk == KernelGradients::coupled) return coupled_gram(seed);
+  const auto statistics = options_.ntk == KernelGradients::summed ? Statistics::coupled : Statistics::constant;
   at::Tensor gram = at::zeros({images(), images()}, at::kDouble);
-  backward(*tape_, trace(), seed, Statistics::constant, [&](size_t i, const at::Tensor& gradient) {
+  backward(*tape_, trace(), seed, statistics, [&](size_t i, const at::Tensor& gradient) {
     const Step& step = tape_->steps()[i];
     add_gram(step, trace_->values[step.in[0]], gradient, gram);
   });

@@ -19,10 +19,17 @@
 
 namespace nascent {
 
-// How the tangent kernel's per-image gradients are taken: see Statistics. Coupled ones cost a backward pass per image.
+// How the tangent kernel's gradients of one image are taken, where batch norms make every logit depend on all images.
+enum class KernelGradients {
+  constant,  // with the batch's statistics as constants: one backward pass gives the images' gradients apart
+  summed,    // of the sum of all images' logits, statistics coupled, each layer's gradient taken apart by image: what
+             // published implementations do; one backward pass
+  coupled    // of the image's own logit through all images: a backward pass per image
+};
+
 struct ProbeOptions {
   std::string initialiser = "lecun";
-  Statistics ntk = Statistics::constant;
+  KernelGradients ntk = KernelGradients::constant;
   uint64_t seed = 1;
 };
 

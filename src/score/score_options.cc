@@ -10,10 +10,11 @@ void ScoreOptions::declare(OptionTable& table) {
   section.add("metrics", metrics, "what to compute, of " + join(Metric::Registry::instance().names(), ", "));
   section.add("initialiser", initialiser, "how weights start").one_of(Initialiser::Registry::instance().names());
   section
-      .add("ntk", ntk,
-           "batch statistics in the tangent kernel: constant (all images in one backward pass), or coupled as in "
-           "training (one pass per image)")
-      .one_of({"constant", "coupled"});
+      .add(
+          "ntk", ntk,
+          "batch statistics in the tangent kernel: constant; summed (coupled, of the sum of all logits, taken apart by "
+          "image); or coupled as in training (one pass per image)")
+      .one_of({"constant", "summed", "coupled"});
   section.add("kappa-batch", kappa_batch, "images for kappa; 0: data.batch, as for the others").range(0, 65536);
   section.add("kappa-channels", kappa_channels, "channels for kappa; 0: network.channels, as for the others")
       .range(0, 4096);

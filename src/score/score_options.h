@@ -11,7 +11,7 @@ namespace nascent {
 struct ScoreOptions {
   std::vector<std::string> metrics = {"grad", "snip", "grasp", "trace", "kappa"};
   std::string initialiser = "lecun";
-  std::string ntk = "constant";  // or "coupled": see Statistics
+  std::string ntk = "constant";  // or "summed" or "coupled": see KernelGradients
   // Settings of the condition number apart, 0 or "": as for the other metrics (thesis tables 7.10 and 7.11).
   int kappa_batch = 0, kappa_channels = 0;
   std::string kappa_initialiser;

@@ -32,6 +32,14 @@ TEST(Agreement, TheTradeOffFindsTheBestMetricInTheMiddle) {
   EXPECT_NEAR(std::sqrt(found.nu), 10, 1.5);
 }
 
+// A metric over many orders of magnitude: hardly any pair fits, and to do without the trade-off is always allowed.
+TEST(Agreement, TheTradeOffIsLeftOutWhereItDoesHarm) {
+  const std::vector<double> metric = {1, 10, 1e3, 1e6, 1e12}, ones(5, 1.0), errors = {50, 40, 30, 20, 10};
+  for (uint64_t seed = 1; seed <= 10; ++seed) {
+    EXPECT_DOUBLE_EQ(bound_agreement(metric, ones, errors, 1, seed).whole.spearman, 1) << seed;
+  }
+}
+
 TEST(Agreement, WhatIsNotFiniteCountsAsLargest) {
   const double inf = std::numeric_limits<double>::infinity();
   const std::vector<double> metric = {0, 1, 2, 3}, kappa = {inf, 3, 2, 1}, errors = {90, 30, 20, 10};

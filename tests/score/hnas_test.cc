@@ -140,6 +140,17 @@ TEST_F(MetricPoolTest, ReadsCsv) {
   EXPECT_TRUE(std::isnan(csv.entries[1].kappa));
 }
 
+// The zero-cost form of GraSP is negative for about half of all architectures; none of them was ever proposed.
+TEST_F(MetricPoolTest, HnasTakesGraspByItsMagnitude) {
+  StrategySetting setting{.space = find_space("nasbench201")};
+  setting.options.metrics = file("arch,grasp,kappa\n" + kSkip + ",-2,20\n");
+  setting.options.metric = "grasp";
+  const auto strategy = Strategy::Registry::instance().make("hnas", setting);
+  const auto proposal = strategy->propose();
+  ASSERT_TRUE(proposal.has_value());
+  EXPECT_EQ(proposal->genotype, parse_genotype(kSkip));
+}
+
 TEST_F(MetricPoolTest, WhatIsMissingIsNamed) {
   const auto space = find_space("nasbench201");
   const std::string csv = "arch,trace,kappa\n" + kNone + ",1.5,20\n";

@@ -96,7 +96,28 @@ TEST_P(MetricsOf, CoupledTangentKernelAgreesWithTrainingMode) {
     rows.push_back(flat_gradient(logits[i][b.batch.labels[i].item<int64_t>()], b.weights));
   }
   const at::Tensor jacobian = at::stack(rows), expected = at::mm(jacobian, jacobian.t());
-  Probe probe(b.sample.source(), b.sample.genotype, {.ntk = Statistics::coupled}, b.sample.batch(6));
+  Probe probe(b.sample.source(), b.sample.genotype, {.ntk = KernelGradients::coupled}, b.sample.batch(6));
+  EXPECT_LT((probe.ntk() - expected).abs().max().item<double>(), 1e-3 * expected.diagonal().max().item<double>());
+}
+
+// Each image's share in the gradient of the sum of all true logits, through the statistics of the batch.
+TEST_P(MetricsOf, SummedTangentKernelIsTheSumsGradientTakenApart) {
+  const Bench b(GetParam());
+  const auto values = autograd_values(b.tape, b.batch.images);
+  const at::Tensor sum = values[b.tape.logits()].gather(1, b.batch.labels.unsqueeze(1)).sum();
+  at::Tensor jacobian = at::empty({6, 0}, at::kDouble);
+  for (const Step& step : b.tape.steps()) {
+    if (!step.weight.defined() || !step.live) continue;
+    const at::Tensor gradient = torch::autograd::grad({sum}, {values[step.out]}, {}, true)[0];
+    std::vector<at::Tensor> rows;
+    for (int64_t i = 0; i < 6; ++i) {
+      const at::Tensor x = values[step.in[0]].detach().narrow(0, i, 1);
+      rows.push_back(weight_gradient(step, x, gradient.narrow(0, i, 1)).reshape({-1}));
+    }
+    jacobian = at::cat({jacobian, at::stack(rows)}, 1);
+  }
+  const at::Tensor expected = at::mm(jacobian, jacobian.t());
+  Probe probe(b.sample.source(), b.sample.genotype, {.ntk = KernelGradients::summed}, b.sample.batch(6));
   EXPECT_LT((probe.ntk() - expected).abs().max().item<double>(), 1e-3 * expected.diagonal().max().item<double>());
 }
 
