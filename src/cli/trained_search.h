@@ -1,0 +1,32 @@
+// Searches by the strategies of table/strategy.h where there is no table: what they propose is trained for a few
+// epochs.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <string>
+
+#include "cli/verb.h"
+#include "table/strategy.h"
+#include "table/trace.h"
+#include "train/trainer.h"
+
+namespace nascent {
+
+struct TrainedSearchOptions {
+  int validations = 25;  // 25 of 10 epochs each are HNAS's in the DARTS space (thesis 7.5.4)
+  TrainOptions train;
+  StrategyOptions strategy;
+
+  TrainedSearchOptions() { train.epochs = 10; }
+  void declare(OptionTable& table);
+};
+
+// Everything is chosen by the seed and the outcomes, so a search whose outcomes are known goes the same way again.
+SearchTrace search_by_training(const std::string& strategy, const std::shared_ptr<const Space>& space,
+                               const TrainedSearchOptions& options, Validation& validation, uint64_t seed);
+
+// Prints each new best for people; returns all trials.
+Json report_trials(const Invocation& invocation, const SearchTrace& trace);
+
+}  // namespace nascent
