@@ -30,7 +30,7 @@ struct NasiOptions {
   // What nu takes of the samples' traces: "median", or "mean" as in 6.14 and 6.15. Deep networks without shortcuts have
   // exploding gradients, so that the mean may be a hundred times what most samples have, and binds none of these.
   std::string average = "median";
-  double enlarge = 2;  // times that, "to encourage architectures with larger complexity" (6.4.1)
+  double enlarge = 2.5;  // times that, "to encourage architectures with larger complexity" (6.4.1)
   // How the gradient of the expectation is estimated: "straight-through" Gumbel as in the thesis, which differentiates
   // the gradient norm itself, or "likelihood-ratio", which needs its value only and is unbiased.
   std::string estimator = "straight-through";

@@ -57,7 +57,7 @@ TEST_F(Score, SearchesLeaveAGenotypeThatCanBeTrained) {
 class TrainedSearch : public Score {
  protected:
   std::vector<std::string> search(const std::string& strategy, std::vector<std::string> more) const {
-    more.insert(more.begin(), {"--search", strategy, "--valid-fraction", "0.5", "--epochs", "1"});
+    more.insert(more.begin(), {"--search", strategy, "--valid-fraction", "0.5", "--epochs", "1", "--threads", "1"});
     return score(more);
   }
   static std::vector<double> accuracies(const Json& result) {
@@ -80,13 +80,13 @@ TEST_F(TrainedSearch, StrategiesTrainWhatTheyAskFor) {
 }
 
 TEST_F(TrainedSearch, KilledAndResumedItTrainsNothingTwice) {
-  const auto command = search("random", {"--validations", "40", "--out", path("killed")});
+  const auto command = search("random", {"--validations", "200", "--out", path("killed")});
   signalled(command, std::chrono::milliseconds(2500), SIGKILL);
   const ProgramOutput rest = nascent({"score", "--resume", path("killed"), "--json"});
   ASSERT_EQ(rest.exit_code, 0) << rest.err;
   EXPECT_THAT(rest.err, HasSubstr("known before"));
   const Json whole =
-      json_of(search("random", {"--validations", "40", "--cache", path("other"), "--out", path("whole")}));
+      json_of(search("random", {"--validations", "200", "--cache", path("other"), "--out", path("whole")}));
   EXPECT_EQ(accuracies(Json::parse(rest.out)), accuracies(whole));
 }
 
