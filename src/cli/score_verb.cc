@@ -18,7 +18,6 @@
 #include "score/te_nas.h"
 #include "score/trained_validation.h"
 #include "table/benchmark_table.h"
-#include "table/standing.h"
 
 namespace nascent {
 namespace {
@@ -75,6 +74,8 @@ class ScoreVerb : public Verb {
           "again.");
     }
     run_.apply();
+    // A table that is not there or of another space is refused before the search, not after it.
+    if (!search_.empty() && !against_.empty()) BenchmarkTable(against_).require_space(find_space(space_)->name());
     if (by_strategy) return search_trained(invocation);
     if (search_ == "nasi" || search_ == "te-nas") return search(invocation);
     const std::vector<Genotype> genotypes = find_genotypes(invocation);
@@ -175,12 +176,14 @@ class ScoreVerb : public Verb {
     TrainedValidation validation(
         {.space = space, .data = data_, .images = data, .network = network_, .train = trained_.train, .seed = seed()},
         folder);
+    const auto strategy = [&] { return make_strategy(search_, space, trained_, seed()); };
     const std::vector<Genotype> pool = from_space() ? find_genotypes(invocation) : std::vector<Genotype>();
+    if (pool.empty()) strategy();  // refuses what needs a pool before there is a run directory
     RunSession session = session_of(invocation, *space);
     SearchTrace trace;
     session.run([&] {
       if (!pool.empty()) trained_.strategy.metrics = write_pool(session.directory().path(), space, data, pool);
-      trace = search_by_training(search_, space, trained_, validation, seed());
+      trace = search_by_training(*strategy(), validation, trained_);
     });
     Json result = {{"valid_top1", trace.incumbent()->accuracy}, {"trials", report_trials(invocation, trace)}};
     return conclude(invocation, session, *space, trace.incumbent()->proposal.genotype, data, std::move(result));
@@ -211,10 +214,7 @@ class ScoreVerb : public Verb {
     const NetworkPlan plan = plan_network(space, genotype, network_, data.shape(), data.classes());
     result["parameters"] = count_parameters(plan);
     result["multiply_adds"] = count_multiply_adds(plan);
-    if (!against_.empty()) {
-      const BenchmarkTable table(against_);
-      result["table"] = final_standings(table, table.row(genotype));
-    }
+    if (!against_.empty()) add_standings(result, BenchmarkTable(against_), genotype);
     session.directory().write_genotype(genotype);
     session.conclude(result);
     invocation.print(describe(genotype));

@@ -52,6 +52,14 @@ Json trial_json(const BenchmarkTable& table, const Trial& trial) {
 
 }  // namespace
 
+void add_standings(Json& result, const BenchmarkTable& table, const Genotype& genotype) {
+  if (const auto row = table.find(genotype)) {
+    result["table"] = final_standings(table, *row);
+  } else {
+    log::warning("{} has no row for the cell that was found.", table.path().string());
+  }
+}
+
 void print_standings(const Invocation& invocation, const Json& standings) {
   for (const auto& [data, standing] : standings.items()) {
     if (!standing.contains("test")) continue;

@@ -2,6 +2,7 @@
 
 #include <limits>
 
+#include "core/error.h"
 #include "score/score_cache.h"
 
 namespace nascent {
@@ -27,16 +28,20 @@ std::vector<Budget> schedules_up_to(int epochs) {
 
 }  // namespace
 
-SearchTrace search_by_training(const std::string& strategy, const std::shared_ptr<const Space>& space,
-                               const TrainedSearchOptions& options, Validation& validation, uint64_t seed) {
-  const auto searcher =
-      Strategy::Registry::instance().make(strategy, StrategySetting{.space = space,
-                                                                    .budget = Budget(options.train.epochs),
-                                                                    .fidelities = schedules_up_to(options.train.epochs),
-                                                                    .options = options.strategy,
-                                                                    .seed = seed});
-  return search(*searcher, validation, std::numeric_limits<double>::infinity(),
-                static_cast<size_t>(options.validations));
+std::unique_ptr<Strategy> make_strategy(const std::string& name, const std::shared_ptr<const Space>& space,
+                                        const TrainedSearchOptions& options, uint64_t seed) {
+  return Strategy::Registry::instance().make(name, StrategySetting{.space = space,
+                                                                   .budget = Budget(options.train.epochs),
+                                                                   .fidelities = schedules_up_to(options.train.epochs),
+                                                                   .options = options.strategy,
+                                                                   .seed = seed});
+}
+
+SearchTrace search_by_training(Strategy& strategy, Validation& validation, const TrainedSearchOptions& options) {
+  SearchTrace trace =
+      search(strategy, validation, std::numeric_limits<double>::infinity(), static_cast<size_t>(options.validations));
+  if (trace.trials.empty()) fail("The strategy found nothing to validate.");
+  return trace;
 }
 
 Json report_trials(const Invocation& invocation, const SearchTrace& trace) {

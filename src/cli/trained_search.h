@@ -22,9 +22,12 @@ struct TrainedSearchOptions {
   void declare(OptionTable& table);
 };
 
-// Everything is chosen by the seed and the outcomes, so a search whose outcomes are known goes the same way again.
-SearchTrace search_by_training(const std::string& strategy, const std::shared_ptr<const Space>& space,
-                               const TrainedSearchOptions& options, Validation& validation, uint64_t seed);
+std::unique_ptr<Strategy> make_strategy(const std::string& name, const std::shared_ptr<const Space>& space,
+                                        const TrainedSearchOptions& options, uint64_t seed);
+
+// Everything is chosen by the seed and the outcomes, so a search whose outcomes are known goes the same way again. An
+// Error where the strategy proposes nothing.
+SearchTrace search_by_training(Strategy& strategy, Validation& validation, const TrainedSearchOptions& options);
 
 // Prints each new best for people; returns all trials.
 Json report_trials(const Invocation& invocation, const SearchTrace& trace);

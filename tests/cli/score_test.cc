@@ -95,6 +95,7 @@ TEST_F(TrainedSearch, MistakesAreAnswered) {
   const ProgramOutput without_pool = nascent(search("hnas", {"--out", path("none")}));
   EXPECT_EQ(without_pool.exit_code, 2);
   EXPECT_THAT(without_pool.err, HasSubstr("--sample N"));
+  EXPECT_FALSE(std::filesystem::exists(path("none")));
 }
 
 TEST_F(Score, MistakesAreAnswered) {
