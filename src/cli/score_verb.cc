@@ -5,6 +5,8 @@
 
 #include "cli/run_session.h"
 #include "cli/summary.h"
+#include "cli/table_search.h"
+#include "cli/trained_search.h"
 #include "cli/verb.h"
 #include "core/correlation.h"
 #include "core/files.h"
@@ -14,6 +16,7 @@
 #include "score/nasi.h"
 #include "score/scorer.h"
 #include "score/te_nas.h"
+#include "score/trained_validation.h"
 #include "table/benchmark_table.h"
 
 namespace nascent {
@@ -43,41 +46,42 @@ class ScoreVerb : public Verb {
     section.add("space", space_, "space of --all, --sample and --search, by name or from a .toml file");
     section
         .add("search", search_,
-             "search the space: nasi, te-nas, or maximise, which takes the best by the first metric of --all or "
-             "--sample")
-        .one_of({"", "nasi", "te-nas", "maximise"});
+             "search the space: nasi; te-nas; maximise, which takes the best by the first metric of --all or --sample; "
+             "or a strategy of 'nascent table search', here with every architecture that it asks for trained")
+        .one_of(searches());
     section.add("all", all_, "score every architecture of the space");
     section.add("sample", sample_, "score so many architectures, drawn at random").range(0, 1e9);
     section.add("csv", csv_, "write the scores to this file, one architecture per line");
     section.add("against", against_,
-                "benchmark table ('nascent table import'): print how the scores agree with its test errors");
+                "benchmark table ('nascent table import'): print how the scores agree with its test errors, or where "
+                "what was found stands");
     section.add("measure", measure_, "accuracy of that table, such as cifar10_test200");
     section.add("bound-tries", tries_, "pairs (mu, nu) tried for the non-realisable bound").range(1, 100000);
     score_.declare(table);
     nasi_.declare(table);
     te_nas_.declare(table);
+    trained_.declare(table);
     network_.declare(table);
     data_.declare(table);
     run_.declare(table);
   }
 
   Json run(const Invocation& invocation) override {
-    if (!invocation.resume.empty() && search_ != "nasi") {
-      fail("--resume takes up a search by nasi; scores go on by themselves when the same command is given again.");
+    const bool by_strategy = Strategy::Registry::instance().contains(search_);
+    if (!invocation.resume.empty() && search_ != "nasi" && !by_strategy) {
+      fail(
+          "--resume takes up searches by nasi or a strategy; scores go on by themselves when the same command is given "
+          "again.");
     }
     run_.apply();
+    // A table that is not there or of another space is refused before the search, not after it.
+    if (!search_.empty() && !against_.empty()) BenchmarkTable(against_).require_space(find_space(space_)->name());
+    if (by_strategy) return search_trained(invocation);
     if (search_ == "nasi" || search_ == "te-nas") return search(invocation);
     const std::vector<Genotype> genotypes = find_genotypes(invocation);
     const auto space = find_space(from_space() ? space_ : genotypes[0].space);
     const ImageData data(data_, seed());
-    const int64_t images = std::max(data_.batch, score_.kappa_batch);
-    Scorer scorer({.space = space,
-                   .network = network_,
-                   .images = scoring_batch(data, images, seed()),
-                   .batch = data_.batch,
-                   .classes = data.classes(),
-                   .seed = seed()},
-                  score_);
+    Scorer scorer(setup_of(space, data), score_);
     if (search_ == "maximise") return maximise(invocation, scorer, genotypes, data);
     return genotypes.size() == 1 ? score_one(invocation, scorer, genotypes[0])
                                  : score_many(invocation, scorer, genotypes);
@@ -86,6 +90,21 @@ class ScoreVerb : public Verb {
  private:
   uint64_t seed() const { return static_cast<uint64_t>(run_.seed); }
   bool from_space() const { return all_ || sample_ > 0; }
+
+  static std::vector<std::string> searches() {
+    std::vector<std::string> names = {"", "nasi", "te-nas", "maximise"};
+    for (const auto& strategy : Strategy::Registry::instance().names()) names.push_back(strategy);
+    return names;
+  }
+
+  ScorerSetup setup_of(const std::shared_ptr<const Space>& space, const ImageData& data) const {
+    return {.space = space,
+            .network = network_,
+            .images = scoring_batch(data, std::max(data_.batch, score_.kappa_batch), seed()),
+            .batch = data_.batch,
+            .classes = data.classes(),
+            .seed = seed()};
+  }
 
   std::vector<Genotype> find_genotypes(const Invocation& invocation) const {
     const int ways = (all_ ? 1 : 0) + (sample_ > 0 ? 1 : 0) + (invocation.arguments.empty() ? 0 : 1);
@@ -147,6 +166,40 @@ class ScoreVerb : public Verb {
     return conclude(invocation, session, *space, nasi.genotype(), data);
   }
 
+  // A strategy that validates by training. One that goes by metrics chooses from --all or --sample.
+  Json search_trained(const Invocation& invocation) {
+    const auto space = find_space(space_);
+    const ImageData data(data_, seed());
+    const auto folder = score_.cache == "none" ? std::filesystem::path()
+                        : score_.cache.empty() ? cache_directory() / "validations"
+                                               : std::filesystem::path(score_.cache);
+    TrainedValidation validation(
+        {.space = space, .data = data_, .images = data, .network = network_, .train = trained_.train, .seed = seed()},
+        folder);
+    const auto strategy = [&] { return make_strategy(search_, space, trained_, seed()); };
+    const std::vector<Genotype> pool = from_space() ? find_genotypes(invocation) : std::vector<Genotype>();
+    if (pool.empty()) strategy();  // refuses what needs a pool before there is a run directory
+    RunSession session = session_of(invocation, *space);
+    SearchTrace trace;
+    session.run([&] {
+      if (!pool.empty()) trained_.strategy.metrics = write_pool(session.directory().path(), space, data, pool);
+      trace = search_by_training(*strategy(), validation, trained_);
+    });
+    Json result = {{"valid_top1", trace.incumbent()->accuracy}, {"trials", report_trials(invocation, trace)}};
+    return conclude(invocation, session, *space, trace.incumbent()->proposal.genotype, data, std::move(result));
+  }
+
+  // The file that strategies by metrics read.
+  std::string write_pool(const std::filesystem::path& folder, const std::shared_ptr<const Space>& space,
+                         const ImageData& data, const std::vector<Genotype>& pool) const {
+    ScoreOptions options = score_;
+    options.metrics = {trained_.strategy.metric, "kappa"};
+    Scorer scorer(setup_of(space, data), options);
+    const std::string path = (folder / "metrics.csv").string();
+    write_csv(path, scorer, pool, scored(scorer, pool));
+    return path;
+  }
+
   // By the first metric; the condition number is better where it is lower.
   Json maximise(const Invocation& invocation, Scorer& scorer, const std::vector<Genotype>& genotypes,
                 const ImageData& data) const {
@@ -157,15 +210,18 @@ class ScoreVerb : public Verb {
   }
 
   Json conclude(const Invocation& invocation, RunSession& session, const Space& space, const Genotype& genotype,
-                const ImageData& data) const {
+                const ImageData& data, Json result = Json::object()) const {
     const NetworkPlan plan = plan_network(space, genotype, network_, data.shape(), data.classes());
-    Json result = {{"parameters", count_parameters(plan)}, {"multiply_adds", count_multiply_adds(plan)}};
+    result["parameters"] = count_parameters(plan);
+    result["multiply_adds"] = count_multiply_adds(plan);
+    if (!against_.empty()) add_standings(result, BenchmarkTable(against_), genotype);
     session.directory().write_genotype(genotype);
     session.conclude(result);
     invocation.print(describe(genotype));
     for (const auto& form : text_forms(genotype)) {
       if (form != "json") invocation.print(to_text(genotype, form) + "\n");
     }
+    if (result.contains("table")) print_standings(invocation, result["table"]);
     invocation.print(fmt::format("Genotype: {}", session.directory().genotype_path().string()));
     result["genotype"] = Json::parse(to_text(genotype, "json"));
     result["directory"] = session.directory().path().string();
@@ -197,7 +253,7 @@ class ScoreVerb : public Verb {
       invocation.print(fmt::format("{:<13} {:>14.6g}  {}", metric, scores.at(metric), meaning));
       result[metric] = json_number(scores.at(metric));
     }
-    if (!csv_.empty()) write_csv(scorer, {genotype}, {scores});
+    if (!csv_.empty()) write_csv(csv_, scorer, {genotype}, {scores});
     return result;
   }
 
@@ -208,7 +264,7 @@ class ScoreVerb : public Verb {
     const std::vector<Scores> scores = scored(scorer, genotypes);
     const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     const auto computed = static_cast<int64_t>(genotypes.size()) - known;
-    if (!csv_.empty()) write_csv(scorer, genotypes, scores);
+    if (!csv_.empty()) write_csv(csv_, scorer, genotypes, scores);
     invocation.print(fmt::format("{} architectures, {} of them known before; {:.1f} s, {:.1f} a second, {:.0f} MB",
                                  genotypes.size(), known, seconds, static_cast<double>(computed) / seconds,
                                  peak_megabytes()));
@@ -287,8 +343,8 @@ class ScoreVerb : public Verb {
     return result + "\"";
   }
 
-  void write_csv(const Scorer& scorer, const std::vector<Genotype>& genotypes,
-                 const std::vector<Scores>& scores) const {
+  static void write_csv(const std::string& path, const Scorer& scorer, const std::vector<Genotype>& genotypes,
+                        const std::vector<Scores>& scores) {
     std::string text = "arch," + join(scorer.metrics(), ",") + "\n";
     for (size_t i = 0; i < genotypes.size(); ++i) {
       const std::string key = ScoreCache::key(genotypes[i]);
@@ -296,7 +352,7 @@ class ScoreVerb : public Verb {
       for (const auto& metric : scorer.metrics()) text += fmt::format(",{}", scores[i].at(metric));
       text += '\n';
     }
-    write_file(csv_, text);
+    write_file(path, text);
   }
 
   std::string space_ = "nasbench201", search_, csv_;
@@ -307,6 +363,7 @@ class ScoreVerb : public Verb {
   ScoreOptions score_;
   NasiOptions nasi_;
   TeNasOptions te_nas_;
+  TrainedSearchOptions trained_;
   NetworkOptions network_;
   DataOptions data_;
   RunOptions run_;

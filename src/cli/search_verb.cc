@@ -12,7 +12,6 @@
 #include "data/dataset.h"
 #include "data/image_data.h"
 #include "search/searcher.h"
-#include "table/standing.h"
 
 namespace nascent {
 namespace {
@@ -152,15 +151,6 @@ class SearchVerb : public Verb {
     result["directory"] = session.directory().path().string();
     result["report"] = session.directory().report_path().string();
     return result;
-  }
-
-  // A search must not fail in the end because a table has gaps.
-  static void add_standings(Json& result, const BenchmarkTable& table, const Genotype& genotype) {
-    if (const auto row = table.find(genotype)) {
-      result["table"] = final_standings(table, *row);
-    } else {
-      log::warning("{} has no row for the cell that was found.", table.path().string());
-    }
   }
 
   NetworkOptions supernet_size(const Space& space) const {

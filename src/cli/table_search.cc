@@ -26,6 +26,9 @@ void TableSearchOptions::declare(OptionTable& table) {
   section.add("csv", csv, "compare: write the curves to this .csv file");
   clock.declare(table);
   settings.declare(table);
+  table.section("strategy", "")
+      .add("metrics", settings.metrics,
+           "hnas: CSV file with the training-free metrics of the architectures to choose from");
 }
 
 namespace {
@@ -49,6 +52,14 @@ Json trial_json(const BenchmarkTable& table, const Trial& trial) {
 
 }  // namespace
 
+void add_standings(Json& result, const BenchmarkTable& table, const Genotype& genotype) {
+  if (const auto row = table.find(genotype)) {
+    result["table"] = final_standings(table, *row);
+  } else {
+    log::warning("{} has no row for the cell that was found.", table.path().string());
+  }
+}
+
 void print_standings(const Invocation& invocation, const Json& standings) {
   for (const auto& [data, standing] : standings.items()) {
     if (!standing.contains("test")) continue;
@@ -61,7 +72,7 @@ void print_standings(const Invocation& invocation, const Json& standings) {
 
 Json search_on_table(const Invocation& invocation, const BenchmarkTable& table, const TableSearchOptions& options) {
   mention_fidelities(table, options, options.strategy);
-  const Trace trace =
+  const SearchTrace trace =
       search_table(table, options.strategy, options.clock, options.settings, static_cast<uint64_t>(options.seed));
   if (trace.trials.empty()) {
     fail("No validation ends within {} s; give a larger --budget.", options.clock.budget);
@@ -91,7 +102,7 @@ std::vector<Contestant> run_all(const BenchmarkTable& table, const TableSearchOp
   std::vector<Contestant> contestants;
   Progress progress("compare", static_cast<int64_t>(options.strategies.size()) * options.runs);
   for (const std::string& strategy : options.strategies) {
-    std::vector<Trace> runs;
+    std::vector<SearchTrace> runs;
     for (int run = 0; run < options.runs; ++run) {
       runs.push_back(
           search_table(table, strategy, options.clock, options.settings, static_cast<uint64_t>(options.seed + run)));

@@ -21,6 +21,9 @@ struct TableSearchOptions {
   void declare(OptionTable& table);
 };
 
+// Puts final_standings() of what was found under "table"; where the table has no row for it, only says so: a search
+// must not fail in the end because a table has gaps.
+void add_standings(Json& result, const BenchmarkTable& table, const Genotype& genotype);
 // Lines for people of what final_standings() found.
 void print_standings(const Invocation& invocation, const Json& standings);
 

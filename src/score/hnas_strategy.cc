@@ -41,7 +41,9 @@ class HnasStrategy : public Strategy {
     if (setting.options.metrics.empty()) {
       fail(
           "hnas chooses from architectures whose training-free metrics are known: --metrics FILE names a CSV file with "
-          "the columns arch, {} and kappa, as 'nascent score --csv FILE' writes it.",
+          "the columns arch, {} and kappa, as 'nascent score --csv FILE' writes it; 'nascent score --search hnas' "
+          "takes "
+          "--all or --sample N instead.",
           setting.options.metric);
     }
     return setting.options.metrics;

@@ -1,7 +1,6 @@
 #include "score/nasi.h"
 
 #include <ATen/ATen.h>
-#include <torch/csrc/autograd/autograd.h>
 
 #include <algorithm>
 #include <cmath>
@@ -9,6 +8,7 @@
 
 #include "nn/engine.h"
 #include "train/loss.h"
+#include "train/second_order.h"
 
 namespace nascent {
 
@@ -16,13 +16,20 @@ void NasiOptions::declare(OptionTable& table) {
   auto section = table.section("nasi", "NASI: search at initialisation.");
   section.add("steps", steps, "sampled architectures that the gradient is averaged over").range(1, 1e7);
   section.add("mu", mu, "penalty on what exceeds nu").range(0, 1e6);
-  section.add("constraint", constraint, "nu is fixed, or follows the mean of the samples")
-      .one_of({"fixed", "adaptive"});
-  section.add("nu", nu, "bound of the trace norm, at the start where adaptive; 0: the mean of 50 samples").at_least(0);
+  section.add("constraint", constraint, "nu is fixed, or follows the samples").one_of({"fixed", "adaptive"});
+  section.add("nu", nu, "bound of the trace norm, at the start where adaptive; 0: from 50 samples").at_least(0);
+  section.add("average", average, "of the samples' traces, for nu").one_of({"median", "mean"});
+  section.add("enlarge", enlarge, "nu is so many times that average").range(1e-3, 1e3);
+  section.add("estimator", estimator, "of the gradient: through the samples, or by the likelihood of their outcomes")
+      .one_of({"straight-through", "likelihood-ratio"});
   section.add("temperature", temperature, "of the Gumbel softmax").range(1e-3, 1e3);
-  section.add("run", run, "candidates that run: all, or only those sampled, cheaper and noisier")
+  section.add("run", run, "straight-through: candidates that run: all, or only those sampled, cheaper and noisier")
       .one_of({"all", "sampled"})
       .flag("candidates");
+  section
+      .add("second-derivatives", second_derivatives,
+           "straight-through: exactly (double backward), or faster and rougher by finite differences")
+      .one_of({"exact", "finite"});
 }
 
 namespace {
@@ -49,6 +56,13 @@ at::Tensor gumbel(const at::Tensor& like, RandomStream& random) {
 at::Tensor straight_through(const at::Tensor& soft, int keep) {
   const at::Tensor top = std::get<1>(soft.detach().topk(keep, -1));
   return at::zeros_like(soft).scatter(-1, top, 1.0) - soft.detach() + soft;
+}
+
+// Of the `keep` options whose perturbed logits are largest, in their order (Plackett and Luce); summed over rows.
+at::Tensor log_probability_of(const at::Tensor& logits, const at::Tensor& noise, int keep) {
+  const at::Tensor sorted = logits.gather(-1, (logits.detach() + noise).argsort(-1, /*descending=*/true));
+  const at::Tensor not_taken_before = sorted.flip(-1).logcumsumexp(-1).flip(-1);
+  return (sorted - not_taken_before).narrow(-1, 0, keep).sum();
 }
 
 }  // namespace
@@ -110,6 +124,15 @@ CellMixture NasiCell::sample(RandomStream& random, double temperature, bool run_
   if (!inputs_.empty()) sample_edges(mixture, ops, chosen, random, temperature);
   if (run_all) mixture.active.clear();
   return mixture;
+}
+
+at::Tensor NasiCell::log_probability(RandomStream& random) const {
+  at::Tensor sum = log_probability_of(op_logits_, gumbel(op_logits_, random), 1);
+  for (const Choice& choice : inputs_) {
+    const at::Tensor noise = gumbel(choice.logits, random);
+    sum = sum + log_probability_of(choice.logits, noise, choices_.ops_on_nodes ? choice.keep : 1);
+  }
+  return sum;
 }
 
 // Where operations stand on nodes, edges get weights of their own. Where they stand on edges, each node runs the one
@@ -194,71 +217,93 @@ int64_t Nasi::epochs() const { return (options_.steps + steps() - 1) / steps(); 
 
 TensorBatch Nasi::next_batch() { return to_tensors(std::move(*data_->next()), *supernet_); }
 
-Nasi::Measured Nasi::measure(const TensorBatch& batch, const std::string& purpose, uint64_t index, bool with_gradient) {
-  const EngineScope plain(with_gradient ? Engine::reference : engine());  // for the second derivatives
+Mixture Nasi::sample(const std::string& purpose, uint64_t index, bool run_all) const {
   RandomStream random(seed_, purpose, {index});
   Mixture mixture;
   for (size_t i = 0; i < cells_.size(); ++i) {
-    mixture[space_->cells()[i].type] =
-        cells_[i].sample(random, options_.temperature, with_gradient && options_.run == "all");
+    mixture[space_->cells()[i].type] = cells_[i].sample(random, options_.temperature, run_all);
   }
-  const at::Tensor loss =
-      classification_loss(supernet_->forward(batch.images, {.mixture = &mixture}).logits, batch.labels);
-  const auto gradients = torch::autograd::grad({loss}, weights_, {}, /*retain_graph=*/with_gradient,
-                                               /*create_graph=*/with_gradient, /*allow_unused=*/true);
-  at::Tensor trace = at::zeros({});
-  for (const auto& gradient : gradients) {
-    if (gradient.defined()) trace = trace + gradient.square().sum();
-  }
-  Measured measured{.trace = trace.item<double>(), .gradient = {}};
-  if (!with_gradient) return measured;
-  const auto logits = this->logits();
-  measured.gradient = torch::autograd::grad({trace}, logits, {}, c10::nullopt, false, /*allow_unused=*/true);
-  for (size_t i = 0; i < logits.size(); ++i) {
-    if (!measured.gradient[i].defined()) measured.gradient[i] = at::zeros_like(logits[i]);
-  }
+  return mixture;
+}
+
+std::vector<at::Tensor> Nasi::likelihood_gradient(const std::string& purpose, uint64_t index) const {
+  RandomStream random(seed_, purpose, {index});
+  at::Tensor sum = at::zeros({});
+  for (const NasiCell& cell : cells_) sum = sum + cell.log_probability(random);
+  return dense_gradients(sum, logits());
+}
+
+Nasi::Measured Nasi::measure(const TensorBatch& batch, const std::string& purpose, uint64_t index, bool with_gradient) {
+  const auto loss = [&](bool run_all) {
+    const Mixture mixture = sample(purpose, index, run_all);
+    return classification_loss(supernet_->forward(batch.images, {.mixture = &mixture}).logits, batch.labels);
+  };
+  // What was not drawn has no weight, so its parameters have no gradient and need not run here.
+  const Tensors gradient = dense_gradients(loss(false), weights_);
+  Measured measured;
+  for (const auto& part : gradient) measured.trace += part.square().sum(at::kDouble).item<double>();
+  if (with_gradient && by_likelihood()) measured.gradient = likelihood_gradient(purpose, index);
+  if (!with_gradient || by_likelihood()) return measured;
+  const Differentiation how = differentiation(options_.second_derivatives);
+  const EngineScope scope(how == Differentiation::exact ? Engine::reference : engine());
+  // d |g|^2 / d alpha = 2 (d^2 L / d alpha d w) g.
+  measured.gradient = second_product([&] { return loss(options_.run == "all"); }, weights_, gradient, logits(), how);
+  for (auto& part : measured.gradient) part.mul_(2);
   return measured;
 }
 
 void Nasi::start_epoch(int64_t epoch, int64_t first_step, EventSink&) {
   if (epoch == 0 && first_step == 0) {
     first_nu_ = options_.nu;
-    constexpr int kSamples = 50;
     if (first_nu_ == 0) {
+      constexpr uint64_t kSamples = 50;
       data_->start(0);
       const TensorBatch batch = next_batch();
-      for (int i = 0; i < kSamples; ++i) {
-        first_nu_ += measure(batch, "nasi bound", static_cast<uint64_t>(i), false).trace / kSamples;
-      }
+      std::vector<double> traces;
+      for (uint64_t i = 0; i < kSamples; ++i) traces.push_back(measure(batch, "nasi bound", i, false).trace);
+      first_nu_ = options_.enlarge * typical(std::move(traces));
     }
   }
   data_->start(epoch, first_step);
 }
 
+double Nasi::typical(std::vector<double> traces) const {
+  const auto count = static_cast<int64_t>(traces.size());
+  if (options_.average == "mean")
+    return std::accumulate(traces.begin(), traces.end(), 0.0) / static_cast<double>(count);
+  std::nth_element(traces.begin(), traces.begin() + count / 2, traces.end());
+  return traces[count / 2];
+}
+
 // 6.14 and 6.15.
-double Nasi::nu(int64_t step) const {
+double Nasi::nu() const {
   if (options_.constraint == "fixed") return first_nu_;
-  return (first_nu_ + traces_) / static_cast<double>(step + 1);
+  std::vector<double> traces = traces_;
+  traces.push_back(first_nu_ / options_.enlarge);
+  return options_.enlarge * typical(std::move(traces));
 }
 
 StepReport Nasi::step(int64_t epoch, int64_t step, EventSink& events) {
   const int64_t done = epoch * steps() + step;
   const Measured measured = measure(next_batch(), "nasi sample", static_cast<uint64_t>(done), true);
-  const double bound = nu(done);
+  const double bound = nu();
   const bool penalised = measured.trace > bound;
+  const double reward = measured.trace - (penalised ? options_.mu * (measured.trace - bound) : 0);  // R of 6.9
+  rewards_ += reward;
+  traces_.push_back(measured.trace);
+  // G is this factor times the gradient that was measured: dR / d trace, or how much R is above its mean so far.
+  const double factor = by_likelihood() ? reward - rewards_ / static_cast<double>(traces_.size())
+                        : penalised     ? 1 - options_.mu
+                                        : 1;
   double square = 0;
-  const double factor = penalised ? 1 - options_.mu : 1;
-  for (const auto& gradient : measured.gradient) {
-    square += factor * factor * gradient.square().sum(at::kDouble).item<double>();
-  }
-  largest_ = std::max(largest_, std::sqrt(square));
+  for (const auto& gradient : measured.gradient) square += gradient.square().sum(at::kDouble).item<double>();
+  const double norm = std::abs(factor) * std::sqrt(square);
+  largest_ = std::max(largest_, norm);
   for (size_t i = 0; i < moved_.size() && largest_ > 0; ++i) {
     moved_[i].add_(measured.gradient[i], factor / largest_);
   }
-  traces_ += measured.trace;
   events.emit({"step", epoch, done + 1, {{"trace", measured.trace}, {"nu", bound}, {"penalised", penalised}}});
-  return {
-      .loss = measured.trace, .gradient_norm = std::sqrt(square), .note = fmt::format("trace {:.3g}", measured.trace)};
+  return {.loss = measured.trace, .gradient_norm = norm, .note = fmt::format("trace {:.3g}", measured.trace)};
 }
 
 Genotype Nasi::genotype() const {
@@ -275,7 +320,7 @@ Genotype Nasi::genotype() const {
 
 void Nasi::save(State& state, const std::string& prefix) const {
   for (size_t i = 0; i < moved_.size(); ++i) state.put(fmt::format("{}moved.{}", prefix, i), moved_[i]);
-  state.values[prefix + "nasi"] = {largest_, first_nu_, traces_};
+  state.values[prefix + "nasi"] = {largest_, first_nu_, rewards_, traces_};
 }
 
 void Nasi::load(const State& state, const std::string& prefix) {
@@ -283,7 +328,8 @@ void Nasi::load(const State& state, const std::string& prefix) {
   const Json& values = state.value(prefix + "nasi");
   largest_ = values.at(0);
   first_nu_ = values.at(1);
-  traces_ = values.at(2);
+  rewards_ = values.at(2);
+  traces_ = values.at(3).get<std::vector<double>>();
 }
 
 }  // namespace nascent

@@ -1,6 +1,6 @@
 // NASI (Algorithm 6.1 of Shu's thesis): a search without training. Architectures are drawn from a supernet at its
-// initialisation by straight-through Gumbel samples of operations and inputs; the gradient of the squared norm of the
-// loss gradient, penalised above a bound nu, moves the distribution in one step (6.13); its mode is the result.
+// initialisation by Gumbel samples of operations and inputs; the gradient of the expected squared norm of the loss
+// gradient, penalised above a bound nu, moves the distribution in one step (6.13); its mode is the result.
 //
 //   Nasi nasi(space, supernet, data.training(data.all(), "nasi"), options, seed);
 //   run_job(nasi, {...});
@@ -26,11 +26,20 @@ struct NasiOptions {
   int steps = 100;                      // T
   double mu = 1;                        // penalty coefficient
   std::string constraint = "adaptive";  // how nu is found: "fixed" or "adaptive" (6.14, 6.15)
-  double nu = 0;                        // fixed: nu itself, adaptive: where it starts; 0: the mean of 50 samples
+  double nu = 0;                        // fixed: nu itself, adaptive: where it starts; 0: from 50 samples
+  // What nu takes of the samples' traces: "median", or "mean" as in 6.14 and 6.15. Deep networks without shortcuts have
+  // exploding gradients, so that the mean may be a hundred times what most samples have, and binds none of these.
+  std::string average = "median";
+  double enlarge = 2.5;  // times that, "to encourage architectures with larger complexity" (6.4.1)
+  // How the gradient of the expectation is estimated: "straight-through" Gumbel as in the thesis, which differentiates
+  // the gradient norm itself, or "likelihood-ratio", which needs its value only and is unbiased.
+  std::string estimator = "straight-through";
   double temperature = 1;
-  // Which candidates run: "all", so that the gradient knows what those not drawn would do, or "sampled", cheaper and
-  // noisier.
+  // Which candidates a straight-through gradient is taken of: "all", so that it knows what those not drawn would do, or
+  // "sampled", cheaper and noisier.
   std::string run = "all";
+  // "exact", or "finite": several times faster, but a deep network's gradient changes too much over such a distance.
+  std::string second_derivatives = "exact";
   void declare(OptionTable& table);  // section "nasi"
 };
 
@@ -43,6 +52,8 @@ class NasiCell {
   // A sample as the weights of one forward pass: 1 on what was chosen, with the gradient of the softmax. Only what was
   // chosen runs unless `run_all` is set.
   CellMixture sample(RandomStream& random, double temperature, bool run_all = false) const;
+  // The logarithm of the probability of what sample() draws from the same stream.
+  at::Tensor log_probability(RandomStream& random) const;
   // The most probable choices: the best `keep` inputs and operations of a node, paired by rank.
   CellGenotype mode() const;
   // One row per site or node over operations; one row per node over its inputs, the output last (where inputs are
@@ -88,8 +99,8 @@ class Nasi : public Job {
   void save(State& state, const std::string& prefix) const override;
   void load(const State& state, const std::string& prefix) override;
 
-  // The squared norm of the loss gradient of the sample that (seed, purpose, index) draws, and where asked its gradient
-  // by the logits.
+  // The squared norm of the loss gradient of the sample that (seed, purpose, index) draws, and where asked the gradient
+  // by the logits that the estimator wants: of that norm, or of the logarithm of the sample's probability.
   struct Measured {
     double trace = 0;
     std::vector<at::Tensor> gradient;
@@ -98,7 +109,11 @@ class Nasi : public Job {
   std::vector<at::Tensor> logits() const;
 
  private:
-  double nu(int64_t step) const;
+  bool by_likelihood() const { return options_.estimator == "likelihood-ratio"; }
+  Mixture sample(const std::string& purpose, uint64_t index, bool run_all) const;
+  std::vector<at::Tensor> likelihood_gradient(const std::string& purpose, uint64_t index) const;
+  double typical(std::vector<double> traces) const;
+  double nu() const;
   TensorBatch next_batch();
 
   std::shared_ptr<const Space> space_;
@@ -108,9 +123,10 @@ class Nasi : public Job {
   uint64_t seed_;
   std::vector<NasiCell> cells_;
   std::vector<at::Tensor> weights_;
-  // State: Delta times T, the largest gradient norm, nu_0 and the sum of the traces so far.
+  // State: Delta times T, the largest gradient norm, nu_0, the traces so far and the sum of R.
   std::vector<at::Tensor> moved_;
-  double largest_ = 0, first_nu_ = 0, traces_ = 0;
+  double largest_ = 0, first_nu_ = 0, rewards_ = 0;
+  std::vector<double> traces_;
 };
 
 }  // namespace nascent

@@ -27,7 +27,7 @@ MetricPool pool_of(const StrategySetting& setting) {
   if (setting.options.metrics.empty()) {
     fail(
         "This strategy goes by training-free metrics: --metrics FILE names a CSV file with the columns arch, {} and "
-        "kappa, as 'nascent score --csv FILE' writes it.",
+        "kappa, as 'nascent score --csv FILE' writes it; 'nascent score --search' takes --all or --sample N instead.",
         setting.options.metric);
   }
   return read_metric_pool(setting.options.metrics, setting.options.metric, *setting.space);

@@ -8,8 +8,8 @@
 
 #include "core/registry.h"
 #include "search/problem.h"
-#include "search/second_order.h"
 #include "train/optimizer.h"
+#include "train/second_order.h"
 
 namespace nascent {
 

@@ -9,8 +9,8 @@
 #include "nn/network.h"
 #include "search/regulariser.h"
 #include "search/relaxation.h"
-#include "search/second_order.h"
 #include "train/evaluate.h"
+#include "train/second_order.h"
 
 namespace nascent {
 

@@ -25,8 +25,8 @@ StrategySetting setting_for(const BenchmarkTable& table, const ComparisonOptions
           .seed = seed};
 }
 
-Trace search_table(const BenchmarkTable& table, const std::string& strategy, const ComparisonOptions& options,
-                   const StrategyOptions& strategy_options, uint64_t seed) {
+SearchTrace search_table(const BenchmarkTable& table, const std::string& strategy, const ComparisonOptions& options,
+                         const StrategyOptions& strategy_options, uint64_t seed) {
   const auto searcher =
       Strategy::Registry::instance().make(strategy, setting_for(table, options, strategy_options, seed));
   TableValidation validation(table, options.data);
@@ -45,7 +45,7 @@ Spread spread_of(const std::vector<double>& numbers) {
 std::vector<double> Contestant::values_after(double seconds, const BenchmarkTable& table,
                                              const TableSeries& series) const {
   std::vector<double> values;
-  for (const Trace& run : runs_) {
+  for (const SearchTrace& run : runs_) {
     const Trial* incumbent = run.incumbent_after(seconds);
     if (incumbent == nullptr) return {};
     values.push_back(series.value(table.row(incumbent->proposal.genotype)));
@@ -55,7 +55,7 @@ std::vector<double> Contestant::values_after(double seconds, const BenchmarkTabl
 
 double Contestant::mean_trials() const {
   double sum = 0;
-  for (const Trace& run : runs_) sum += static_cast<double>(run.trials.size());
+  for (const SearchTrace& run : runs_) sum += static_cast<double>(run.trials.size());
   return sum / static_cast<double>(runs_.size());
 }
 

@@ -17,7 +17,6 @@ void StrategyOptions::declare(OptionTable& table) {
   section.add("eta", eta, "bohb: least ratio of two successive budgets").range(1.01, 1000);
   section.add("first-better", first_better,
               "local-search: move to the first better neighbour instead of the best of all");
-  section.add("metrics", metrics, "hnas: CSV file with the training-free metrics of the architectures to choose from");
   section.add("metric", metric, "hnas: the metric M of its objective");
   section.add("acquisition", acquisition, "hnas: what its Gaussian process is asked for").one_of({"ei", "ucb"});
   section.add("ucb-width", ucb_width, "hnas: deviations above the mean that ucb looks at").range(0, 100);

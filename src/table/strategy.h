@@ -23,7 +23,8 @@ struct StrategyOptions {
   int samples = 4;
   double random_fraction = 0, good_fraction = 0.15, min_bandwidth = 0.3, bandwidth_factor = 3, eta = 3;
   bool first_better = false;
-  std::string metrics, metric = "trace", acquisition = "ei";
+  std::string metrics;  // file of the pool, for strategies that go by training-free metrics; not declared
+  std::string metric = "trace", acquisition = "ei";
   double ucb_width = 2;
   int initial = 5;
 

@@ -5,14 +5,14 @@
 
 namespace nascent {
 
-const Trial* Trace::incumbent_after(double seconds) const {
+const Trial* SearchTrace::incumbent_after(double seconds) const {
   const auto later = std::upper_bound(trials.begin(), trials.end(), seconds,
                                       [](double limit, const Trial& trial) { return limit < trial.seconds; });
   return later == trials.begin() ? nullptr : &trials[std::prev(later)->incumbent];
 }
 
-Trace search(Strategy& strategy, Validation& validation, double seconds, size_t most) {
-  Trace trace;
+SearchTrace search(Strategy& strategy, Validation& validation, double seconds, size_t most) {
+  SearchTrace trace;
   double clock = 0;
   while (trace.trials.size() < most) {
     const auto proposal = strategy.propose();

@@ -17,7 +17,7 @@ struct Trial {
 };
 
 // Everything that a search did, in order.
-struct Trace {
+struct SearchTrace {
   std::vector<Trial> trials;
 
   // What the search would have answered after so many seconds; null where it had nothing yet.
@@ -27,6 +27,6 @@ struct Trace {
 
 // Runs until a validation would end after `seconds`, `most` trials are done, or the strategy has nothing left to try.
 // Each validation is charged in full, also that of an architecture seen before, as in NAS-Bench-201's own experiments.
-Trace search(Strategy& strategy, Validation& validation, double seconds, size_t most = 1'000'000);
+SearchTrace search(Strategy& strategy, Validation& validation, double seconds, size_t most = 1'000'000);
 
 }  // namespace nascent

@@ -54,6 +54,50 @@ TEST_F(Score, SearchesLeaveAGenotypeThatCanBeTrained) {
   }
 }
 
+class TrainedSearch : public Score {
+ protected:
+  std::vector<std::string> search(const std::string& strategy, std::vector<std::string> more) const {
+    more.insert(more.begin(), {"--search", strategy, "--valid-fraction", "0.5", "--epochs", "1", "--threads", "1"});
+    return score(more);
+  }
+  static std::vector<double> accuracies(const Json& result) {
+    std::vector<double> found;
+    for (const auto& trial : result.at("trials")) found.push_back(trial.at("valid"));
+    return found;
+  }
+};
+
+TEST_F(TrainedSearch, StrategiesTrainWhatTheyAskFor) {
+  for (const std::string strategy : {"hnas", "rea", "bohb"}) {
+    const std::string pool = strategy == "hnas" ? "12" : "0";
+    const Json found =
+        json_of(search(strategy, {"--sample", pool, "--validations", "4", "--initial", "2", "--out", path(strategy)}));
+    const std::vector<double> valid = accuracies(found);
+    EXPECT_EQ(valid.size(), 4u);
+    EXPECT_EQ(found.at("valid_top1"), *std::max_element(valid.begin(), valid.end()));
+    EXPECT_EQ(nascent({"genotype", path(strategy)}).exit_code, 0);
+  }
+}
+
+TEST_F(TrainedSearch, KilledAndResumedItTrainsNothingTwice) {
+  const auto command = search("random", {"--validations", "200", "--out", path("killed")});
+  signalled(command, std::chrono::milliseconds(2500), SIGKILL);
+  const ProgramOutput rest = nascent({"score", "--resume", path("killed"), "--json"});
+  ASSERT_EQ(rest.exit_code, 0) << rest.err;
+  EXPECT_THAT(rest.err, HasSubstr("known before"));
+  const Json whole =
+      json_of(search("random", {"--validations", "200", "--cache", path("other"), "--out", path("whole")}));
+  EXPECT_EQ(accuracies(Json::parse(rest.out)), accuracies(whole));
+}
+
+TEST_F(TrainedSearch, MistakesAreAnswered) {
+  EXPECT_THAT(nascent(score({"--search", "rea"})).err, HasSubstr("--valid-fraction"));
+  const ProgramOutput without_pool = nascent(search("hnas", {"--out", path("none")}));
+  EXPECT_EQ(without_pool.exit_code, 2);
+  EXPECT_THAT(without_pool.err, HasSubstr("--sample N"));
+  EXPECT_FALSE(std::filesystem::exists(path("none")));
+}
+
 TEST_F(Score, MistakesAreAnswered) {
   EXPECT_THAT(nascent(score({})).err, HasSubstr("found none of these"));
   EXPECT_THAT(nascent(score({"darts-v2", "nasbench201:3"})).err, HasSubstr("one space at a time"));

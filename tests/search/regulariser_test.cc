@@ -6,8 +6,8 @@
 
 #include "core/random.h"
 #include "search/latency.h"
-#include "search/second_order.h"
 #include "space/operation.h"
+#include "train/second_order.h"
 
 namespace nascent {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "search/discretisation.h"
 #include "search/sampling.h"
-#include "search/second_order.h"
+#include "train/second_order.h"
 
 namespace nascent {
 namespace {

@@ -80,8 +80,8 @@ TEST_F(StrategyTest, TheSameSeedGivesTheSameSearch) {
   for (const std::string& name : Strategy::Registry::instance().names()) {
     if (name == "hnas") continue;  // needs metrics
     const ComparisonOptions clock{.data = "toy", .epochs = "12", .budget = 3000};
-    const Trace a = search_table(table, name, clock, {}, 1), b = search_table(table, name, clock, {}, 1);
-    const Trace c = search_table(table, name, clock, {}, 2);
+    const SearchTrace a = search_table(table, name, clock, {}, 1), b = search_table(table, name, clock, {}, 1);
+    const SearchTrace c = search_table(table, name, clock, {}, 2);
     ASSERT_EQ(a.trials.size(), b.trials.size());
     bool same_as_c = a.trials.size() == c.trials.size();
     for (size_t i = 0; i < a.trials.size(); ++i) {
@@ -195,7 +195,7 @@ TEST_F(StrategyTest, NoStrategySeesTheTestColumn) {
   for (const std::string& name : Strategy::Registry::instance().names()) {
     if (name == "hnas") continue;
     const ComparisonOptions clock{.data = "toy", .epochs = "12", .budget = 3000};
-    const Trace a = search_table(low, name, clock, {}, 1), b = search_table(high, name, clock, {}, 1);
+    const SearchTrace a = search_table(low, name, clock, {}, 1), b = search_table(high, name, clock, {}, 1);
     EXPECT_EQ(a.incumbent()->proposal.genotype, b.incumbent()->proposal.genotype) << name;
   }
 }

@@ -35,7 +35,7 @@ class Answers : public Validation {
 TEST(Trace, ChargesEveryValidationAndKeepsTheBest) {
   Script script(std::vector<Budget>(4, Budget(12)));
   Answers answers({{50, 10}, {70, 20}, {60, 5}, {80, 100}});
-  const Trace trace = search(script, answers, 100);
+  const SearchTrace trace = search(script, answers, 100);
   ASSERT_EQ(trace.trials.size(), 3u) << "the fourth would end after 135 s";
   EXPECT_THAT(script.told, testing::ElementsAre(50, 70, 60));
   EXPECT_EQ(trace.trials[2].seconds, 35);
@@ -50,7 +50,7 @@ TEST(Trace, ChargesEveryValidationAndKeepsTheBest) {
 TEST(Trace, ALargerBudgetCountsForMore) {
   Script script({Budget(12), Budget(200), Budget(12), Budget(200)});
   Answers answers({{80, 1}, {70, 1}, {90, 1}, {75, 1}});
-  const Trace trace = search(script, answers, 100);
+  const SearchTrace trace = search(script, answers, 100);
   ASSERT_EQ(trace.trials.size(), 4u);
   EXPECT_EQ(trace.trials[1].incumbent, 1u);
   EXPECT_EQ(trace.trials[2].incumbent, 1u);

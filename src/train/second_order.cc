@@ -1,4 +1,4 @@
-#include "search/second_order.h"
+#include "train/second_order.h"
 
 #include <ATen/ATen.h>
 #include <torch/csrc/autograd/autograd.h>

@@ -1,0 +1,35 @@
+// Searches by the strategies of table/strategy.h where there is no table: what they propose is trained for a few
+// epochs.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <string>
+
+#include "cli/verb.h"
+#include "table/strategy.h"
+#include "table/trace.h"
+#include "train/trainer.h"
+
+namespace nascent {
+
+struct TrainedSearchOptions {
+  int validations = 25;  // 25 of 10 epochs each are HNAS's in the DARTS space (thesis 7.5.4)
+  TrainOptions train;
+  StrategyOptions strategy;
+
+  TrainedSearchOptions() { train.epochs = 10; }
+  void declare(OptionTable& table);
+};
+
+std::unique_ptr<Strategy> make_strategy(const std::string& name, const std::shared_ptr<const Space>& space,
+                                        const TrainedSearchOptions& options, uint64_t seed);
+
+// Everything is chosen by the seed and the outcomes, so a search whose outcomes are known goes the same way again. An
+// Error where the strategy proposes nothing.
+SearchTrace search_by_training(Strategy& strategy, Validation& validation, const TrainedSearchOptions& options);
+
+// Prints each new best for people; returns all trials.
+Json report_trials(const Invocation& invocation, const SearchTrace& trace);
+
+}  // namespace nascent
