@@ -8,6 +8,7 @@
 
 #include <chrono>
 #include <filesystem>
+#include <functional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -43,7 +44,34 @@ class ProgramTest : public testing::Test {
   }
 
   // Starts the program and sends it a signal after a while; returns its exit code, or minus the signal that ended it.
-  static int signalled(std::vector<std::string> arguments, std::chrono::milliseconds delay, int signal) {
+  static int signalled(const std::vector<std::string>& arguments, std::chrono::milliseconds delay, int signal) {
+    return signalled(
+        arguments, [&](pid_t) { std::this_thread::sleep_for(delay); }, signal);
+  }
+
+  // The same when the files of a folder hold so many bytes: however fast the machine is, something has been done then.
+  static int signalled_when(const std::vector<std::string>& arguments, const std::filesystem::path& folder,
+                            uintmax_t bytes, int signal) {
+    const auto written = [&] {
+      uintmax_t sum = 0;
+      std::error_code none;
+      for (const auto& entry : std::filesystem::directory_iterator(folder, none)) sum += entry.file_size(none);
+      return sum;
+    };
+    const auto wait = [&](pid_t child) {
+      const auto ended = [&] {
+        siginfo_t info{};
+        return waitid(P_PID, child, &info, WEXITED | WNOHANG | WNOWAIT) != 0 || info.si_pid == child;
+      };
+      while (!ended() && written() < bytes) std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    };
+    return signalled(arguments, wait, signal);
+  }
+
+  std::filesystem::path folder_;
+
+ private:
+  static int signalled(std::vector<std::string> arguments, const std::function<void(pid_t)>& wait, int signal) {
     arguments.insert(arguments.begin(), NASCENT_PROGRAM);
     std::vector<char*> argv;
     for (auto& argument : arguments) argv.push_back(argument.data());
@@ -55,14 +83,12 @@ class ProgramTest : public testing::Test {
       execv(argv[0], argv.data());
       _exit(127);
     }
-    std::this_thread::sleep_for(delay);
+    wait(child);
     kill(child, signal);
     int status = 0;
     waitpid(child, &status, 0);
     return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
   }
-
-  std::filesystem::path folder_;
 };
 
 }  // namespace nascent

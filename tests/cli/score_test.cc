@@ -36,7 +36,7 @@ TEST_F(Score, ASampleGoesToACsvFileAndIsKnownTheNextTime) {
 
 TEST_F(Score, AKilledScoringLosesAtMostWhatIsInFlight) {
   const auto command = score({"--sample", "300", "--csv", path("killed.csv")});
-  signalled(command, std::chrono::milliseconds(2500), SIGKILL);
+  signalled_when(command, path("cache"), 2000, SIGKILL);
   const Json rest = json_of(command);
   EXPECT_LT(rest.at("computed").get<int>(), 300);
   auto whole = command;
@@ -81,7 +81,7 @@ TEST_F(TrainedSearch, StrategiesTrainWhatTheyAskFor) {
 
 TEST_F(TrainedSearch, KilledAndResumedItTrainsNothingTwice) {
   const auto command = search("random", {"--validations", "200", "--out", path("killed")});
-  signalled(command, std::chrono::milliseconds(2500), SIGKILL);
+  signalled_when(command, path("cache"), 2000, SIGKILL);
   const ProgramOutput rest = nascent({"score", "--resume", path("killed"), "--json"});
   ASSERT_EQ(rest.exit_code, 0) << rest.err;
   EXPECT_THAT(rest.err, HasSubstr("known before"));
