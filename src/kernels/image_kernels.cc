@@ -8,7 +8,9 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
-#include "kernels/image_kernels-inl.h"
+#include "kernels/convolution_kernels-inl.h"
+#include "kernels/mixture_kernels-inl.h"
+#include "kernels/pool_kernels-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace nascent::kernels::HWY_NAMESPACE {

@@ -1,0 +1,439 @@
+// Depthwise and dense convolutions of image_kernels.h.
+#if defined(NASCENT_CONVOLUTION_KERNELS_INL) == defined(HWY_TARGET_TOGGLE)
+#ifdef NASCENT_CONVOLUTION_KERNELS_INL
+#undef NASCENT_CONVOLUTION_KERNELS_INL
+#else
+#define NASCENT_CONVOLUTION_KERNELS_INL
+#endif
+
+#include <cstdlib>
+#include <type_traits>
+
+#include "kernels/image_kernels.h"
+#include "kernels/vectors-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace nascent::kernels::HWY_NAMESPACE {
+
+// ---- depthwise convolution
+
+// Two vectors of channels at a time where there are as many: neighbouring loads then fall into different banks of the
+// cache.
+template <int kPixels, int kVectors, class D>
+HWY_INLINE void depthwise_tile(D d, const float* in, Taps taps, const float* weights, ptrdiff_t step, ptrdiff_t c,
+                               bool add, float* out) {
+  const ptrdiff_t lanes = hn::Lanes(d);
+  hn::Vec<D> sum[kPixels][kVectors];
+  NASCENT_UNROLL
+  for (int p = 0; p < kPixels; ++p) {
+    NASCENT_UNROLL
+    for (int v = 0; v < kVectors; ++v) sum[p][v] = add ? hn::LoadU(d, out + p * c + v * lanes) : hn::Zero(d);
+  }
+  for (int t = 0; t < taps.count; ++t) {
+    const float* x = in + taps.offsets[t];
+    hn::Vec<D> w[kVectors];
+    NASCENT_UNROLL
+    for (int v = 0; v < kVectors; ++v) w[v] = hn::LoadU(d, weights + t * c + v * lanes);
+    NASCENT_UNROLL
+    for (int p = 0; p < kPixels; ++p) {
+      NASCENT_UNROLL
+      for (int v = 0; v < kVectors; ++v)
+        sum[p][v] = hn::MulAdd(w[v], hn::LoadU(d, x + p * step + v * lanes), sum[p][v]);
+    }
+  }
+  NASCENT_UNROLL
+  for (int p = 0; p < kPixels; ++p) {
+    NASCENT_UNROLL
+    for (int v = 0; v < kVectors; ++v) hn::StoreU(sum[p][v], d, out + p * c + v * lanes);
+  }
+}
+
+template <int kVectors, class D>
+HWY_INLINE void depthwise_columns(D d, const float* in, Taps taps, const float* weights, ptrdiff_t step, int pixels,
+                                  ptrdiff_t c, bool add, float* out) {
+  constexpr int kPixels = 8 / kVectors;
+  int i = 0;
+  for (; i + kPixels <= pixels; i += kPixels)
+    depthwise_tile<kPixels, kVectors>(d, in + i * step, taps, weights, step, c, add, out + i * c);
+  for (; i < pixels; ++i) depthwise_tile<1, kVectors>(d, in + i * step, taps, weights, step, c, add, out + i * c);
+}
+
+HWY_INLINE void depthwise_row(const float* in, Taps taps, const float* weights, ptrdiff_t step, int pixels, int c,
+                              bool add, float* out) {
+  int b = 0;
+  for (; b + 2 * kWide <= c; b += 2 * kWide)
+    depthwise_columns<2>(Wide(), in + b, taps, weights + b, step, pixels, c, add, out + b);
+  for_blocks(
+      c, [&](auto d, int at) { depthwise_columns<1>(d, in + at, taps, weights + at, step, pixels, c, add, out + at); },
+      b);
+}
+
+// Square kernels over neighbouring pixels, which is nearly all of them: every input pixel is loaded once per row of the
+// kernel and used by all outputs that see it.
+template <int kPixels, int kSide, int kDilation, class D>
+HWY_INLINE void window_tile(D d, const float* in, const ptrdiff_t* rows, bool mirrored, const float* weights,
+                            ptrdiff_t c, bool add, float* out) {
+  hn::Vec<D> sum[kPixels];
+  NASCENT_UNROLL
+  for (int p = 0; p < kPixels; ++p) sum[p] = add ? hn::LoadU(d, out + p * c) : hn::Zero(d);
+  for (int y = 0; y < kSide; ++y) {
+    const float* x = in + rows[y];
+    hn::Vec<D> w[kSide];
+    NASCENT_UNROLL
+    for (int k = 0; k < kSide; ++k) w[k] = hn::LoadU(d, weights + (y * kSide + (mirrored ? kSide - 1 - k : k)) * c);
+    NASCENT_UNROLL
+    for (int i = 0; i < kPixels + (kSide - 1) * kDilation; ++i) {
+      const auto v = hn::LoadU(d, x + i * c);
+      NASCENT_UNROLL
+      for (int k = 0; k < kSide; ++k) {
+        const int p = i - k * kDilation;
+        if (p >= 0 && p < kPixels) sum[p] = hn::MulAdd(w[k], v, sum[p]);
+      }
+    }
+  }
+  NASCENT_UNROLL
+  for (int p = 0; p < kPixels; ++p) hn::StoreU(sum[p], d, out + p * c);
+}
+
+template <int kSide, int kDilation>
+HWY_INLINE void depthwise_window(const float* in, Taps taps, const float* weights, int pixels, ptrdiff_t c, bool add,
+                                 float* out) {
+  const bool mirrored = taps.offsets[1] < taps.offsets[0];
+  ptrdiff_t rows[kSide];
+  for (int y = 0; y < kSide; ++y) rows[y] = taps.offsets[y * kSide + (mirrored ? kSide - 1 : 0)];
+  for_blocks(static_cast<int>(c), [&](auto d, int b) {
+    int i = 0;
+    const auto here = [&] { return out + i * c + b; };
+    for (; i + 8 <= pixels; i += 8)
+      window_tile<8, kSide, kDilation>(d, in + i * c + b, rows, mirrored, weights + b, c, add, here());
+    for (; i + 4 <= pixels; i += 4)
+      window_tile<4, kSide, kDilation>(d, in + i * c + b, rows, mirrored, weights + b, c, add, here());
+    for (; i < pixels; ++i)
+      window_tile<1, kSide, kDilation>(d, in + i * c + b, rows, mirrored, weights + b, c, add, here());
+  });
+}
+
+// Rows of an input and of the gradient of what was made from it.
+struct RowPairs {
+  const float* in;
+  ptrdiff_t in_row;  // floats to the row that belongs to the next row of the gradient
+  const float* gradient;
+  ptrdiff_t gradient_row;
+  int rows, pixels;
+
+  RowPairs at(ptrdiff_t channel) const {
+    RowPairs shifted = *this;
+    shifted.in += channel;
+    shifted.gradient += channel;
+    return shifted;
+  }
+};
+
+// kTaps sums at a time stay in registers.
+template <int kTaps, class D>
+HWY_INLINE void depthwise_weights_tile(D d, const RowPairs& pairs, const ptrdiff_t* taps, ptrdiff_t step, int c,
+                                       float* gradients) {
+  hn::Vec<D> sum[kTaps];
+  NASCENT_UNROLL
+  for (int t = 0; t < kTaps; ++t) sum[t] = hn::Zero(d);
+  for (int y = 0; y < pairs.rows; ++y) {
+    const float *x = pairs.in + y * pairs.in_row, *gradient = pairs.gradient + y * pairs.gradient_row;
+    for (int i = 0; i < pairs.pixels; ++i, x += step, gradient += c) {
+      const auto g = hn::LoadU(d, gradient);
+      NASCENT_UNROLL
+      for (int t = 0; t < kTaps; ++t) sum[t] = hn::MulAdd(g, hn::LoadU(d, x + taps[t]), sum[t]);
+    }
+  }
+  NASCENT_UNROLL
+  for (int t = 0; t < kTaps; ++t) add_to(d, sum[t], gradients + t * c);
+}
+
+// Side and dilation of a square kernel whose taps are neighbours; {0, 0} where they are not.
+struct Square {
+  int side = 0, dilation = 0;
+};
+
+HWY_INLINE Square square_of(Taps taps, ptrdiff_t step, ptrdiff_t c) {
+  if (step != c || (taps.count != 9 && taps.count != 25)) return {};
+  const ptrdiff_t apart = std::abs(taps.offsets[1] - taps.offsets[0]);
+  if (apart != c && apart != 2 * c) return {};
+  return {taps.count == 9 ? 3 : 5, static_cast<int>(apart / c)};
+}
+
+// Calls body(side, dilation) with compile-time constants; false where the kernel is not such a square.
+template <class Body>
+HWY_INLINE bool with_square(Square square, Body body) {
+  using One = std::integral_constant<int, 1>;
+  using Two = std::integral_constant<int, 2>;
+  using Three = std::integral_constant<int, 3>;
+  using Five = std::integral_constant<int, 5>;
+  if (square.side == 0) return false;
+  if (square.side == 3 && square.dilation == 1) return body(Three(), One()), true;
+  if (square.side == 3) return body(Three(), Two()), true;
+  if (square.dilation == 1) return body(Five(), One()), true;
+  return body(Five(), Two()), true;
+}
+
+void depthwise(const float* in, Taps taps, const float* weights, ptrdiff_t step, int pixels, int c, bool add,
+               float* out) {
+  const bool done = with_square(square_of(taps, step, c), [&](auto side, auto dilation) {
+    depthwise_window<side(), dilation()>(in, taps, weights, pixels, c, add, out);
+  });
+  if (!done) depthwise_row(in, taps, weights, step, pixels, c, add, out);
+}
+
+void depthwise_weights(const float* in, ptrdiff_t in_row, Taps taps, ptrdiff_t step, const float* out_gradient,
+                       ptrdiff_t gradient_row, int rows, int pixels, int c, float* gradients) {
+  const RowPairs all = {in, in_row, out_gradient, gradient_row, rows, pixels};
+  for_blocks(c, [&](auto d, int b) {
+    const RowPairs pairs = all.at(b);
+    int t = 0;
+    const auto at = [&](int tap) { return gradients + static_cast<ptrdiff_t>(tap) * c + b; };
+    for (; t + 9 <= taps.count; t += 9) depthwise_weights_tile<9>(d, pairs, taps.offsets + t, step, c, at(t));
+    for (; t + 7 <= taps.count; t += 7) depthwise_weights_tile<7>(d, pairs, taps.offsets + t, step, c, at(t));
+    for (; t < taps.count; ++t) depthwise_weights_tile<1>(d, pairs, taps.offsets + t, step, c, at(t));
+  });
+}
+
+void depthwise_scatter(const float* out_gradient, Taps taps, const float* weights, ptrdiff_t step, int pixels, int c,
+                       float* in_gradient) {
+  for (int t = 0; t < taps.count; ++t) {
+    for_blocks(c, [&](auto d, int b) {
+      const auto w = hn::LoadU(d, weights + static_cast<ptrdiff_t>(t) * c + b);
+      float* to = in_gradient + taps.offsets[t] + b;
+      const float* g = out_gradient + b;
+      for (int i = 0; i < pixels; ++i, to += step, g += c)
+        hn::StoreU(hn::MulAdd(w, hn::LoadU(d, g), hn::LoadU(d, to)), d, to);
+    });
+  }
+}
+
+void add_strided(const float* from, int pixels, int c, float* to, ptrdiff_t step) {
+  for (int i = 0; i < pixels; ++i, from += c, to += step) {
+    for_blocks(c, [&](auto d, int b) { hn::StoreU(hn::Add(hn::LoadU(d, from + b), hn::LoadU(d, to + b)), d, to + b); });
+  }
+}
+
+// ---- dense convolution: a matrix product whose rows are pixels
+
+template <int kPixels, int kVectors, class D>
+HWY_INLINE void dense_tile(D d, const float* in, Taps taps, int ci, const float* weights, ptrdiff_t step, int co,
+                           bool add, float* out) {
+  const ptrdiff_t lanes = hn::Lanes(d);
+  hn::Vec<D> sum[kPixels][kVectors];
+  NASCENT_UNROLL
+  for (int p = 0; p < kPixels; ++p) {
+    NASCENT_UNROLL
+    for (int v = 0; v < kVectors; ++v)
+      sum[p][v] = add ? hn::LoadU(d, out + static_cast<ptrdiff_t>(p) * co + v * lanes) : hn::Zero(d);
+  }
+  for (int t = 0; t < taps.count; ++t) {
+    const float* x = in + taps.offsets[t];
+    for (int k = 0; k < ci; ++k, weights += co) {
+      hn::Vec<D> w[kVectors];
+      NASCENT_UNROLL
+      for (int v = 0; v < kVectors; ++v) w[v] = hn::LoadU(d, weights + v * lanes);
+      NASCENT_UNROLL
+      for (int p = 0; p < kPixels; ++p) {
+        const auto value = hn::Set(d, x[p * step + k]);
+        NASCENT_UNROLL
+        for (int v = 0; v < kVectors; ++v) sum[p][v] = hn::MulAdd(value, w[v], sum[p][v]);
+      }
+    }
+  }
+  NASCENT_UNROLL
+  for (int p = 0; p < kPixels; ++p) {
+    NASCENT_UNROLL
+    for (int v = 0; v < kVectors; ++v) hn::StoreU(sum[p][v], d, out + static_cast<ptrdiff_t>(p) * co + v * lanes);
+  }
+}
+
+template <int kVectors, class D>
+HWY_INLINE void dense_columns(D d, const float* in, Taps taps, int ci, const float* weights, ptrdiff_t step, int pixels,
+                              int co, bool add, float* out) {
+  constexpr int kPixels = kAccumulators / kVectors;
+  int i = 0;
+  const auto here = [&] { return out + static_cast<ptrdiff_t>(i) * co; };
+  // Eight is better as four and four than as six and two.
+  for (; pixels - i >= kPixels && !(kPixels == 6 && pixels - i == 8); i += kPixels)
+    dense_tile<kPixels, kVectors>(d, in + i * step, taps, ci, weights, step, co, add, here());
+  if constexpr (kPixels > 8) {
+    for (; pixels - i >= 8; i += 8) dense_tile<8, kVectors>(d, in + i * step, taps, ci, weights, step, co, add, here());
+  }
+  for (; pixels - i >= 4; i += 4) dense_tile<4, kVectors>(d, in + i * step, taps, ci, weights, step, co, add, here());
+  for (; pixels - i >= 2; i += 2) dense_tile<2, kVectors>(d, in + i * step, taps, ci, weights, step, co, add, here());
+  for (; i < pixels; ++i) dense_tile<1, kVectors>(d, in + i * step, taps, ci, weights, step, co, add, here());
+}
+
+// Four inputs and four outputs: a vector holds several pixels, and each input is spread over the outputs of its pixel.
+template <int kVectors>
+HWY_INLINE void dense_quads(const float* in, Taps taps, const float* weights, bool add, float* out) {
+  const Wide d;
+  hn::Vec<Wide> sum[kVectors];
+  NASCENT_UNROLL
+  for (int v = 0; v < kVectors; ++v) sum[v] = add ? hn::LoadU(d, out + v * kWide) : hn::Zero(d);
+  for (int t = 0; t < taps.count; ++t, weights += 4 * kWide) {
+    const auto w0 = hn::LoadU(d, weights), w1 = hn::LoadU(d, weights + kWide), w2 = hn::LoadU(d, weights + 2 * kWide),
+               w3 = hn::LoadU(d, weights + 3 * kWide);
+    NASCENT_UNROLL
+    for (int v = 0; v < kVectors; ++v) {
+      const auto x = hn::LoadU(d, in + taps.offsets[t] + v * kWide);
+      sum[v] = hn::MulAdd(hn::Broadcast<0>(x), w0, sum[v]);
+      sum[v] = hn::MulAdd(hn::Broadcast<1>(x), w1, sum[v]);
+      sum[v] = hn::MulAdd(hn::Broadcast<2>(x), w2, sum[v]);
+      sum[v] = hn::MulAdd(hn::Broadcast<3>(x), w3, sum[v]);
+    }
+  }
+  NASCENT_UNROLL
+  for (int v = 0; v < kVectors; ++v) hn::StoreU(sum[v], d, out + v * kWide);
+}
+
+HWY_INLINE bool dense_in_quads(const float* in, Taps taps, int ci, const float* weights, ptrdiff_t step, int pixels,
+                               int co, bool add, float* out) {
+  if constexpr (kWide < 8) {
+    return false;
+  } else {
+    constexpr int kMostTaps = 9;
+    if (ci != 4 || co != 4 || step != 4 || pixels_per_vector(4, pixels) == 1 || taps.count > kMostTaps) return false;
+    HWY_ALIGN float repeated[kMostTaps * 4 * kWide];
+    for (int k = 0; k < 4 * taps.count; ++k) repeat(weights + 4 * k, 4, repeated + k * kWide);
+    int i = 0;
+    for (; i + kWide <= pixels; i += kWide) dense_quads<4>(in + 4 * i, taps, repeated, add, out + 4 * i);
+    for (; i < pixels; i += kWide / 4) dense_quads<1>(in + 4 * i, taps, repeated, add, out + 4 * i);
+    return true;
+  }
+}
+
+void dense(const float* in, Taps taps, int ci, const float* weights, ptrdiff_t step, int pixels, int co, bool add,
+           float* out) {
+  if (dense_in_quads(in, taps, ci, weights, step, pixels, co, add, out)) return;
+  int b = 0;
+  for (; b + 2 * kWide <= co; b += 2 * kWide)
+    dense_columns<2>(Wide(), in, taps, ci, weights + b, step, pixels, co, add, out + b);
+  for_blocks(
+      co, [&](auto d, int at) { dense_columns<1>(d, in, taps, ci, weights + at, step, pixels, co, add, out + at); }, b);
+}
+
+template <int kInputs, int kVectors, class D>
+HWY_INLINE void dense_weights_tile(D d, const RowPairs& pairs, ptrdiff_t step, int co, float* gradients) {
+  const ptrdiff_t lanes = hn::Lanes(d);
+  hn::Vec<D> sum[kInputs][kVectors];
+  NASCENT_UNROLL
+  for (int k = 0; k < kInputs; ++k) {
+    NASCENT_UNROLL
+    for (int v = 0; v < kVectors; ++v) sum[k][v] = hn::Zero(d);
+  }
+  for (int y = 0; y < pairs.rows; ++y) {
+    const float *in = pairs.in + y * pairs.in_row, *gradient = pairs.gradient + y * pairs.gradient_row;
+    for (int i = 0; i < pairs.pixels; ++i, in += step, gradient += co) {
+      hn::Vec<D> g[kVectors];
+      NASCENT_UNROLL
+      for (int v = 0; v < kVectors; ++v) g[v] = hn::LoadU(d, gradient + v * lanes);
+      NASCENT_UNROLL
+      for (int k = 0; k < kInputs; ++k) {
+        const auto value = hn::Set(d, in[k]);
+        NASCENT_UNROLL
+        for (int v = 0; v < kVectors; ++v) sum[k][v] = hn::MulAdd(value, g[v], sum[k][v]);
+      }
+    }
+  }
+  NASCENT_UNROLL
+  for (int k = 0; k < kInputs; ++k) {
+    NASCENT_UNROLL
+    for (int v = 0; v < kVectors; ++v) add_to(d, sum[k][v], gradients + static_cast<ptrdiff_t>(k) * co + v * lanes);
+  }
+}
+
+template <int kVectors, class D>
+HWY_INLINE void dense_weights_columns(D d, RowPairs pairs, int ci, ptrdiff_t step, int co, float* gradients) {
+  constexpr int kInputs = kAccumulators / kVectors;
+  int k = 0;
+  const auto next = [&](int inputs) {
+    k += inputs;
+    pairs.in += inputs;
+    gradients += static_cast<ptrdiff_t>(inputs) * co;
+  };
+  for (; ci - k >= kInputs && !(kInputs == 6 && ci - k == 8); next(kInputs))
+    dense_weights_tile<kInputs, kVectors>(d, pairs, step, co, gradients);
+  for (; ci - k >= 4; next(4)) dense_weights_tile<4, kVectors>(d, pairs, step, co, gradients);
+  for (; k < ci; next(1)) dense_weights_tile<1, kVectors>(d, pairs, step, co, gradients);
+}
+
+void dense_weights(const float* in, ptrdiff_t in_row, Taps taps, int ci, ptrdiff_t step, const float* out_gradient,
+                   ptrdiff_t gradient_row, int rows, int pixels, int co, float* gradients) {
+  for (int t = 0; t < taps.count; ++t, gradients += static_cast<ptrdiff_t>(ci) * co) {
+    const auto pairs = [&](int b) {
+      return RowPairs{in + taps.offsets[t], in_row, out_gradient + b, gradient_row, rows, pixels};
+    };
+    int b = 0;
+    for (; b + 2 * kWide <= co; b += 2 * kWide) dense_weights_columns<2>(Wide(), pairs(b), ci, step, co, gradients + b);
+    for_blocks(
+        co, [&](auto d, int at) { dense_weights_columns<1>(d, pairs(at), ci, step, co, gradients + at); }, b);
+  }
+}
+
+// ---- Winograd's points: 0, 1, -1, 2, -2 and infinity
+
+// Calls body(d, pixel, point) for all tiles: where its pixels and its first point are.
+template <class Float, class Points, class Body>
+HWY_INLINE void for_tiles(Float* pixels, ptrdiff_t row, int rows, int tiles, int c, Points* points, Body body) {
+  for (int y = 0; y < rows; ++y, pixels += row) {
+    for (int j = 0; j < tiles; ++j, points += c)
+      for_blocks(c, [&](auto d, int b) { body(d, pixels + static_cast<ptrdiff_t>(4 * j) * c + b, points + b); });
+  }
+}
+
+void inputs_to_points(const float* in, ptrdiff_t row, int rows, int tiles, int c, float* points) {
+  const ptrdiff_t plane = static_cast<ptrdiff_t>(rows) * tiles * c;
+  for_tiles(in, row, rows, tiles, c, points, [&](auto d, const float* x, float* to) {
+    const auto four = hn::Set(d, 4.0f), five = hn::Set(d, 5.0f);
+    const auto x0 = hn::LoadU(d, x), x1 = hn::LoadU(d, x + c), x2 = hn::LoadU(d, x + 2 * c);
+    const auto x3 = hn::LoadU(d, x + 3 * c), x4 = hn::LoadU(d, x + 4 * c), x5 = hn::LoadU(d, x + 5 * c);
+    const auto even = hn::NegMulAdd(four, x2, x4), odd = hn::NegMulAdd(four, x1, x3);
+    const auto apart = hn::Sub(x4, x2), twice = hn::Add(hn::Sub(x3, x1), hn::Sub(x3, x1));
+    hn::StoreU(hn::MulAdd(four, x0, hn::NegMulAdd(five, x2, x4)), d, to);
+    hn::StoreU(hn::Add(even, odd), d, to + plane);
+    hn::StoreU(hn::Sub(even, odd), d, to + 2 * plane);
+    hn::StoreU(hn::Add(apart, twice), d, to + 3 * plane);
+    hn::StoreU(hn::Sub(apart, twice), d, to + 4 * plane);
+    hn::StoreU(hn::MulAdd(four, x1, hn::NegMulAdd(five, x3, x5)), d, to + 5 * plane);
+  });
+}
+
+void points_to_outputs(const float* points, int rows, int tiles, int c, bool add, float* out, ptrdiff_t row) {
+  const ptrdiff_t plane = static_cast<ptrdiff_t>(rows) * tiles * c;
+  for_tiles(out, row, rows, tiles, c, points, [&](auto d, float* y, const float* from) {
+    const auto p1 = hn::LoadU(d, from + plane), p2 = hn::LoadU(d, from + 2 * plane);
+    const auto p3 = hn::LoadU(d, from + 3 * plane), p4 = hn::LoadU(d, from + 4 * plane);
+    const auto near = hn::Add(p1, p2), far = hn::Add(p3, p4), near_apart = hn::Sub(p1, p2), far_apart = hn::Sub(p3, p4);
+    const auto write = [&](int i, auto value) {
+      hn::StoreU(add ? hn::Add(hn::LoadU(d, y + i * c), value) : value, d, y + i * c);
+    };
+    write(0, hn::Add(hn::Add(hn::LoadU(d, from), near), far));
+    write(1, hn::MulAdd(hn::Set(d, 2.0f), far_apart, near_apart));
+    write(2, hn::MulAdd(hn::Set(d, 4.0f), far, near));
+    write(3, hn::Add(hn::MulAdd(hn::Set(d, 8.0f), far_apart, near_apart), hn::LoadU(d, from + 5 * plane)));
+  });
+}
+
+void gradients_to_points(const float* gradient, ptrdiff_t row, int rows, int tiles, int c, float* points) {
+  const ptrdiff_t plane = static_cast<ptrdiff_t>(rows) * tiles * c;
+  for_tiles(gradient, row, rows, tiles, c, points, [&](auto d, const float* g, float* to) {
+    const auto g0 = hn::LoadU(d, g), g1 = hn::LoadU(d, g + c), g2 = hn::LoadU(d, g + 2 * c);
+    const auto g3 = hn::LoadU(d, g + 3 * c);
+    const auto even = hn::Add(g0, g2), odd = hn::Add(g1, g3);
+    const auto even_far = hn::MulAdd(hn::Set(d, 4.0f), g2, g0);
+    const auto odd_far = hn::MulAdd(hn::Set(d, 8.0f), g3, hn::Add(g1, g1));
+    hn::StoreU(g0, d, to);
+    hn::StoreU(hn::Add(even, odd), d, to + plane);
+    hn::StoreU(hn::Sub(even, odd), d, to + 2 * plane);
+    hn::StoreU(hn::Add(even_far, odd_far), d, to + 3 * plane);
+    hn::StoreU(hn::Sub(even_far, odd_far), d, to + 4 * plane);
+    hn::StoreU(g3, d, to + 5 * plane);
+  });
+}
+
+}  // namespace nascent::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif  // include guard per target

@@ -1,0 +1,324 @@
+// What image_kernels.h does pixel by pixel: padding, sums, mixtures and their gradients.
+#if defined(NASCENT_MIXTURE_KERNELS_INL) == defined(HWY_TARGET_TOGGLE)
+#ifdef NASCENT_MIXTURE_KERNELS_INL
+#undef NASCENT_MIXTURE_KERNELS_INL
+#else
+#define NASCENT_MIXTURE_KERNELS_INL
+#endif
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+
+#include "kernels/image_kernels.h"
+#include "kernels/memory.h"
+#include "kernels/vectors-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace nascent::kernels::HWY_NAMESPACE {
+
+// ---- padding
+
+template <class D>
+HWY_INLINE hn::Vec<D> load_first(D d, const float* p, int count) {
+  if (count <= 0) return hn::Zero(d);  // a vector of padding
+  return hn::MaskedLoad(hn::FirstN(d, static_cast<size_t>(count)), d, p);
+}
+
+HWY_INLINE void pad_row(const float* x, ptrdiff_t pixel, int channels, int w, const float* scale, const float* shift,
+                        bool use_relu, float* out, int c) {
+  for_blocks(c, [&](auto d, int b) {
+    const int lanes = static_cast<int>(hn::Lanes(d)), here = std::min(lanes, channels - b);
+    const auto a = scale ? hn::LoadU(d, scale + b) : hn::Set(d, 1.0f);
+    const auto s = scale ? hn::LoadU(d, shift + b) : hn::Zero(d);
+    const auto low = use_relu ? hn::Zero(d) : hn::Set(d, -std::numeric_limits<float>::infinity());
+    for (int i = 0; i < w; ++i) {
+      const float* p = x + i * pixel + b;
+      const auto v = here == lanes ? hn::LoadU(d, p) : load_first(d, p, here);
+      hn::StoreU(hn::Max(hn::MulAdd(a, v, s), low), d, out + static_cast<ptrdiff_t>(i) * c + b);
+    }
+  });
+}
+
+void pad(const float* x, ptrdiff_t pixel, int channels, int h, int w, const float* scale, const float* shift,
+         bool use_relu, float* out, int c, int halo_h, int halo_w) {
+  Repeated scales, shifts;
+  if (const int together = pixel == c && channels == c ? pixels_per_vector(c, w) : 1; together > 1) {
+    // Only the halo is still counted in pixels.
+    const ptrdiff_t line = static_cast<ptrdiff_t>(w) * c, row = line + static_cast<ptrdiff_t>(2 * halo_w) * c;
+    scale = scales(scale, c);
+    shift = shifts(shift, c);
+    std::fill_n(out, row * halo_h + halo_w * c, 0.0f);
+    out += row * halo_h + halo_w * c;
+    for (int y = 0; y < h; ++y, x += line, out += row) {
+      pad_row(x, kWide, kWide, w / together, scale, shift, use_relu, out, kWide);
+      std::fill_n(out + line, row - line, 0.0f);
+    }
+    std::fill_n(out, row * halo_h - halo_w * c, 0.0f);
+    return;
+  }
+  const ptrdiff_t row = static_cast<ptrdiff_t>(w + 2 * halo_w) * c;
+  const size_t side = static_cast<size_t>(halo_w) * c;
+  std::fill_n(out, row * halo_h, 0.0f);
+  for (int y = 0; y < h; ++y) {
+    float* line = out + (y + halo_h) * row;
+    std::fill_n(line, side, 0.0f);
+    pad_row(x + static_cast<ptrdiff_t>(y) * w * pixel, pixel, channels, w, scale, shift, use_relu, line + side, c);
+    std::fill_n(line + row - side, side, 0.0f);
+  }
+  std::fill_n(out + (h + halo_h) * row, row * halo_h, 0.0f);
+}
+
+void stream(const float* from, size_t floats, float* to) {
+  const Wide d;
+  size_t i = 0;
+  for (; i < floats && reinterpret_cast<uintptr_t>(to + i) % (kWide * sizeof(float)) != 0; ++i) to[i] = from[i];
+  for (; i + kWide <= floats; i += kWide) hn::Stream(hn::LoadU(d, from + i), d, to + i);
+  std::copy(from + i, from + floats, to + i);
+}
+
+// ---- sums over pixels
+
+void moments(const float* x, size_t pixels, int c, const float* shift, float* sums) {
+  if (const int together = pixels_per_vector(c, pixels); together > 1) {
+    Repeated shifts;
+    float wide[2 * kWide] = {};
+    moments(x, pixels / together, kWide, shifts(shift, c), wide);
+    fold(wide, c, sums);
+    fold(wide + kWide, c, sums + c);
+    return;
+  }
+  for_blocks(c, [&](auto d, int b) {
+    using V = hn::Vec<decltype(d)>;
+    const auto centre = hn::LoadU(d, shift + b);
+    V sum[2] = {hn::Zero(d), hn::Zero(d)}, squares[2] = {hn::Zero(d), hn::Zero(d)};
+    size_t i = 0;
+    for (; i + 2 <= pixels; i += 2) {
+      NASCENT_UNROLL
+      for (int u = 0; u < 2; ++u) {
+        const auto v = hn::Sub(hn::LoadU(d, x + (i + u) * c + b), centre);
+        sum[u] = hn::Add(sum[u], v);
+        squares[u] = hn::MulAdd(v, v, squares[u]);
+      }
+    }
+    for (; i < pixels; ++i) {
+      const auto v = hn::Sub(hn::LoadU(d, x + i * c + b), centre);
+      sum[0] = hn::Add(sum[0], v);
+      squares[0] = hn::MulAdd(v, v, squares[0]);
+    }
+    add_to(d, hn::Add(sum[0], sum[1]), sums + b);
+    add_to(d, hn::Add(squares[0], squares[1]), sums + c + b);
+  });
+}
+
+// ---- mixtures
+
+// Adds to what is there where `bias` is null.
+template <int kPixels, class D>
+HWY_INLINE void mix_tile(D d, const MixTerm* terms, int count, const float* bias, size_t pixel, int b, int c,
+                         float* out) {
+  hn::Vec<D> sum[kPixels];
+  NASCENT_UNROLL
+  for (int p = 0; p < kPixels; ++p) sum[p] = bias ? hn::LoadU(d, bias + b) : hn::LoadU(d, out + (pixel + p) * c + b);
+  for (int t = 0; t < count; ++t) {
+    const MixTerm& term = terms[t];
+    const auto a = hn::LoadU(d, term.scale + b);
+    const float* x = term.value + static_cast<ptrdiff_t>(pixel) * term.pixel + b;
+    if (term.relu) {
+      const auto s = hn::LoadU(d, term.shift + b), w = hn::Set(d, term.weight);
+      NASCENT_UNROLL
+      for (int p = 0; p < kPixels; ++p)
+        sum[p] = hn::MulAdd(w, relu(d, hn::MulAdd(a, hn::LoadU(d, x + p * term.pixel), s)), sum[p]);
+    } else {
+      NASCENT_UNROLL
+      for (int p = 0; p < kPixels; ++p) sum[p] = hn::MulAdd(a, hn::LoadU(d, x + p * term.pixel), sum[p]);
+    }
+  }
+  NASCENT_UNROLL
+  for (int p = 0; p < kPixels; ++p) hn::StoreU(sum[p], d, out + (pixel + p) * c + b);
+}
+
+HWY_INLINE void mix_stretch(const MixTerm* terms, int count, const float* bias, size_t from, size_t to, int c,
+                            float* out) {
+  size_t i = from;
+  for (; i + 8 <= to; i += 8) for_blocks(c, [&](auto d, int b) { mix_tile<8>(d, terms, count, bias, i, b, c, out); });
+  for (; i < to; ++i) for_blocks(c, [&](auto d, int b) { mix_tile<1>(d, terms, count, bias, i, b, c, out); });
+}
+
+// Terms as they are where a vector takes several pixels.
+template <int kMost>
+struct WideTerms {
+  HWY_INLINE WideTerms(const MixTerm* from, int count, int c) {
+    for (int t = 0; t < count; ++t) {
+      terms[t] = from[t];
+      terms[t].pixel = kWide;
+      terms[t].scale = scales[t](from[t].scale, c);
+      terms[t].shift = shifts[t](from[t].shift, c);
+      terms[t].centre = centres[t](from[t].centre, c);
+    }
+  }
+  MixTerm terms[kMost];
+  Repeated scales[kMost], shifts[kMost], centres[kMost];
+};
+
+HWY_INLINE int pixels_per_vector(const MixTerm* terms, int count, int c, size_t pixels) {
+  const bool dense = std::all_of(terms, terms + count, [&](const MixTerm& term) { return term.pixel == c; });
+  return dense ? pixels_per_vector(c, pixels) : 1;
+}
+
+// The hardware follows only so many values at once, so many terms are added up in groups.
+void mix(const MixTerm* terms, int count, const float* bias, size_t pixels, int c, float* out) {
+  constexpr int kAtOnce = 8;
+  for (int t = 0; t == 0 || t < count; t += kAtOnce) {
+    const int here = std::min(kAtOnce, count - t);
+    const int together = pixels_per_vector(terms + t, here, c, pixels);
+    const float* start = t == 0 ? bias : nullptr;
+    if (together > 1) {
+      const WideTerms<kAtOnce> wide(terms + t, here, c);
+      Repeated biases;
+      mix_stretch(wide.terms, here, biases(start, c), 0, pixels / together, kWide, out);
+    } else {
+      mix_stretch(terms + t, here, start, 0, pixels, c, out);
+    }
+  }
+}
+
+// Sums of one term over a stretch of pixels, added to `sums`.
+template <class D>
+HWY_INLINE void term_sums(D d, const float* g, const MixTerm& term, size_t from, size_t to, int b, int c, float* sums) {
+  const auto centre = term.centre ? hn::LoadU(d, term.centre + b) : hn::Zero(d);
+  const float* x = term.value + b;
+  if (!term.relu) {
+    hn::Vec<D> sum[4] = {hn::Zero(d), hn::Zero(d), hn::Zero(d), hn::Zero(d)};
+    size_t i = from;
+    for (; i + 4 <= to; i += 4) {
+      NASCENT_UNROLL
+      for (int u = 0; u < 4; ++u)
+        sum[u] = hn::MulAdd(hn::LoadU(d, g + (i + u) * c + b),
+                            hn::Sub(hn::LoadU(d, x + static_cast<ptrdiff_t>(i + u) * term.pixel), centre), sum[u]);
+    }
+    for (; i < to; ++i)
+      sum[0] = hn::MulAdd(hn::LoadU(d, g + i * c + b),
+                          hn::Sub(hn::LoadU(d, x + static_cast<ptrdiff_t>(i) * term.pixel), centre), sum[0]);
+    add_to(d, hn::Add(hn::Add(sum[0], sum[1]), hn::Add(sum[2], sum[3])), sums + c + b);
+    return;
+  }
+  const auto a = hn::LoadU(d, term.scale + b), s = hn::LoadU(d, term.shift + b);
+  auto plain = hn::Zero(d), product = hn::Zero(d);
+  for (size_t i = from; i < to; ++i) {
+    const auto v = hn::LoadU(d, x + static_cast<ptrdiff_t>(i) * term.pixel);
+    const auto active = hn::Gt(hn::MulAdd(a, v, s), hn::Zero(d));
+    const auto passed = hn::IfThenElseZero(active, hn::LoadU(d, g + i * c + b));
+    plain = hn::Add(plain, passed);
+    product = hn::MulAdd(passed, hn::Sub(v, centre), product);
+  }
+  add_to(d, plain, sums + b);
+  add_to(d, product, sums + c + b);
+}
+
+void mix_sums(const float* g, const MixTerm* terms, int count, size_t pixels, int c, float* sums) {
+  if (const int together = pixels_per_vector(terms, count, c, pixels); together > 1) {
+    std::fill_n(sums, static_cast<size_t>(2 * count + 1) * c, 0.0f);
+    for (int t = 0; t < count; ++t) {
+      const WideTerms<1> term(terms + t, 1, c);
+      float wide[3 * kWide];
+      mix_sums(g, term.terms, 1, pixels / together, kWide, wide);
+      if (t == 0) fold(wide, c, sums);
+      fold(wide + kWide, c, sums + static_cast<ptrdiff_t>(2 * t + 1) * c);
+      fold(wide + 2 * kWide, c, sums + static_cast<ptrdiff_t>(2 * t + 2) * c);
+    }
+    return;
+  }
+  const size_t stretch = std::max<size_t>(kStretch / c, 8);
+  std::fill_n(sums, static_cast<size_t>(2 * count + 1) * c, 0.0f);
+  for (size_t from = 0; from < pixels; from += stretch) {
+    const size_t to = std::min(from + stretch, pixels);
+    for_blocks(c, [&](auto d, int b) {
+      auto sum = hn::Zero(d);
+      for (size_t i = from; i < to; ++i) sum = hn::Add(sum, hn::LoadU(d, g + i * c + b));
+      add_to(d, sum, sums + b);
+    });
+    for (int t = 0; t < count; ++t) {
+      // A new value begins: until the hardware has noticed, its first pixels are asked for.
+      const MixTerm& next = terms[(t + 1) % count];
+      fetch_ahead(next.value + static_cast<ptrdiff_t>(t + 1 < count ? from : to) * next.pixel, kStretch / 16);
+      for_blocks(c, [&](auto d, int b) {
+        term_sums(d, g, terms[t], from, to, b, c, sums + static_cast<ptrdiff_t>(2 * t + 1) * c);
+      });
+    }
+  }
+}
+
+template <class D>
+HWY_INLINE void combine_block(D d, const Inflow* inflows, int count, const float* value, const float* centre,
+                              const float* value_scale, const float* constant, size_t pixels, int b, int c,
+                              float* out) {
+  const auto vs = value_scale ? hn::LoadU(d, value_scale + b) : hn::Zero(d);
+  const auto k = value_scale ? hn::LoadU(d, constant + b) : hn::Zero(d);
+  const auto m = value_scale ? hn::LoadU(d, centre + b) : hn::Zero(d);
+  const auto own = [&](size_t at) { return value_scale ? hn::MulAdd(vs, hn::Sub(hn::LoadU(d, value + at), m), k) : k; };
+  if (count == 0) {
+    for (size_t i = 0; i < pixels; ++i) hn::StoreU(own(i * c + b), d, out + i * c + b);
+  }
+  for (int f = 0; f < count; ++f) {
+    const Inflow& in = inflows[f];
+    const auto scale = hn::Mul(in.scale ? hn::LoadU(d, in.scale + b) : hn::Set(d, 1.0f), hn::Set(d, in.weight));
+    const auto ra = in.relu_scale ? hn::LoadU(d, in.relu_scale + b) : hn::Zero(d);
+    const auto rs = in.relu_scale ? hn::LoadU(d, in.relu_shift + b) : hn::Set(d, 1.0f);
+    for (size_t i = 0; i < pixels; ++i) {
+      const size_t at = i * c + b;
+      auto g = hn::LoadU(d, in.gradient + at);
+      if (in.relu_scale) g = hn::IfThenElseZero(hn::Gt(hn::MulAdd(ra, hn::LoadU(d, value + at), rs), hn::Zero(d)), g);
+      hn::StoreU(hn::MulAdd(scale, g, f == 0 ? own(at) : hn::LoadU(d, out + at)), d, out + at);
+    }
+  }
+}
+
+void combine(const Inflow* inflows, int count, const float* value, const float* centre, const float* value_scale,
+             const float* constant, size_t pixels, int c, float* out) {
+  constexpr int kMost = 8;
+  if (const int together = pixels_per_vector(c, pixels); together > 1 && count <= kMost) {
+    Inflow wide[kMost];
+    Repeated scales[kMost], relu_scales[kMost], relu_shifts[kMost], centres, value_scales, constants;
+    for (int f = 0; f < count; ++f) {
+      wide[f] = inflows[f];
+      wide[f].scale = scales[f](inflows[f].scale, c);
+      wide[f].relu_scale = relu_scales[f](inflows[f].relu_scale, c);
+      wide[f].relu_shift = relu_shifts[f](inflows[f].relu_shift, c);
+    }
+    combine_block(Wide(), wide, count, value, value_scale ? centres(centre, c) : nullptr, value_scales(value_scale, c),
+                  value_scale ? constants(constant, c) : nullptr, pixels / together, 0, kWide, out);
+    return;
+  }
+  for_blocks(c, [&](auto d, int b) {
+    combine_block(d, inflows, count, value, centre, value_scale, constant, pixels, b, c, out);
+  });
+}
+
+void add_scaled(const float* from, ptrdiff_t from_pixel, float weight, size_t pixels, int c, float* to,
+                ptrdiff_t to_pixel) {
+  for (size_t i = 0; i < pixels; ++i, from += from_pixel, to += to_pixel) {
+    for_blocks(c, [&](auto d, int b) {
+      hn::StoreU(hn::MulAdd(hn::Set(d, weight), hn::LoadU(d, from + b), hn::LoadU(d, to + b)), d, to + b);
+    });
+  }
+}
+
+void add_where_active(const float* from, const float* active, ptrdiff_t row, int h, int w, int c, float* to,
+                      ptrdiff_t to_pixel) {
+  for (int y = 0; y < h; ++y) {
+    for (int x = 0; x < w; ++x, to += to_pixel) {
+      const ptrdiff_t at = y * row + static_cast<ptrdiff_t>(x) * c;
+      for_blocks(c, [&](auto d, int b) {
+        auto g = hn::LoadU(d, from + at + b);
+        if (active) g = hn::IfThenElseZero(hn::Gt(hn::LoadU(d, active + at + b), hn::Zero(d)), g);
+        hn::StoreU(hn::Add(hn::LoadU(d, to + b), g), d, to + b);
+      });
+    }
+  }
+}
+
+}  // namespace nascent::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif  // include guard per target

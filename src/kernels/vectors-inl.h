@@ -1,0 +1,94 @@
+// How the kernels walk over channels and pixels in vectors; included once per instruction set, like all files of this
+// kind.
+#if defined(NASCENT_VECTORS_INL) == defined(HWY_TARGET_TOGGLE)
+#ifdef NASCENT_VECTORS_INL
+#undef NASCENT_VECTORS_INL
+#else
+#define NASCENT_VECTORS_INL
+#endif
+
+#include <hwy/highway.h>
+
+#ifndef NASCENT_UNROLL
+// Loops over registers must vanish, or the arrays of the kernels live in memory.
+#define NASCENT_UNROLL _Pragma("GCC unroll 32")
+#endif
+
+HWY_BEFORE_NAMESPACE();
+namespace nascent::kernels::HWY_NAMESPACE {
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+// Accumulators that fit into registers beside the operands.
+constexpr int kAccumulators = HWY_TARGET <= HWY_AVX3 ? 24 : 12;
+
+using Wide = hn::CappedTag<float, 16>;
+constexpr int kWide = static_cast<int>(hn::MaxLanes(Wide()));
+
+// Calls body(d, b) for the channels from `b` on: whole vectors, then halves and quarters of the longest ones.
+template <class Body>
+HWY_INLINE void for_blocks(int c, Body body, int b = 0) {
+  for (; b + kWide <= c; b += kWide) body(Wide(), b);
+  if constexpr (kWide > 8) {
+    if (b + 8 <= c) {
+      body(hn::CappedTag<float, 8>(), b);
+      b += 8;
+    }
+  }
+  if constexpr (kWide > 4) {
+    if (b + 4 <= c) body(hn::CappedTag<float, 4>(), b);
+  }
+}
+
+template <class D>
+HWY_INLINE hn::Vec<D> relu(D d, hn::Vec<D> x) {
+  return hn::Max(x, hn::Zero(d));
+}
+
+// Few channels leave most of a vector empty. Where pixels follow each other without gaps, a vector takes several of
+// them at once: an image of fewer pixels with more channels, whose coefficients repeat.
+HWY_INLINE int pixels_per_vector(int c, size_t pixels) {
+  return (c == 4 || c == 8) && c < kWide && pixels % (kWide / c) == 0 ? kWide / c : 1;
+}
+
+// Four or eight channels, as often as a vector holds them.
+HWY_INLINE void repeat(const float* from, int c, float* to) {
+  if (c == 4) {
+    hn::StoreU(hn::LoadDup128(Wide(), from), Wide(), to);
+    return;
+  }
+  const hn::CappedTag<float, 8> d;
+  for (int i = 0; i < kWide; i += 8) hn::StoreU(hn::LoadU(d, from), d, to + i);
+}
+
+struct Repeated {
+  // Null stays null.
+  HWY_INLINE const float* operator()(const float* from, int c) {
+    if (!from) return nullptr;
+    repeat(from, c, values);
+    return values;
+  }
+  HWY_ALIGN float values[kWide];
+};
+
+// Adds up what belongs to the same channel.
+HWY_INLINE void fold(const float* sums, int c, float* to) {
+  for (int i = 0; i < kWide; i += c) {
+    for (int k = 0; k < c; ++k) to[k] += sums[i + k];
+  }
+}
+
+// Long sums are made of short ones, which lose less to rounding.
+template <class D>
+HWY_INLINE void add_to(D d, hn::Vec<D> sum, float* total) {
+  hn::StoreU(hn::Add(hn::LoadU(d, total), sum), d, total);
+}
+
+// Kernels that stream through many values take so many floats of each at a time: few enough that what they share stays
+// in the first cache, enough for the hardware to see that a value is read in order.
+constexpr int kStretch = 4096;
+
+}  // namespace nascent::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif  // include guard per target
