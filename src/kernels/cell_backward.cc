@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <numeric>
 
 #include "kernels/parallel.h"
 #include "kernels/scratch.h"
@@ -32,6 +33,7 @@ CellBackward::CellBackward(CellRun& run, const BackwardCall& call)
       mix_of_(program_.values.size(), -1),
       plain_of_(program_.values.size(), -1),
       apart_(program_.values.size(), false),
+      lone_(program_.values.size(), false),
       norms_(program_.norms.size()) {
   for (size_t m = 0; m < program_.mixes.size(); ++m) mix_of_[program_.mixes[m].output] = static_cast<int>(m);
   for (size_t u = 0; u < program_.units.size(); ++u) {
@@ -42,9 +44,10 @@ CellBackward::CellBackward(CellRun& run, const BackwardCall& call)
   }
   for (size_t v = 0; v < program_.values.size(); ++v) {
     for (const Reader& reader : readers_[v]) {
-      const Read& read = read_of(reader);
+      const Read& read = read_of(program_, reader);
       apart_[v] = apart_[v] || read.first + padded(read.channels) > run_.channels(static_cast<int>(v));
     }
+    lone_[v] = is_lone(static_cast<int>(v));
   }
   schedule_ = schedule_backward(program_, readers_, values_to_visit(), run.call_.training);
   // Four groups per thread, so that a slow core can leave some to the other.
@@ -52,10 +55,15 @@ CellBackward::CellBackward(CellRun& run, const BackwardCall& call)
   place_gradients();
 }
 
-const Read& CellBackward::read_of(const Reader& reader) const {
-  if (!reader.is_mix) return program_.units[reader.index].input;
-  const Mix& mix = program_.mixes[reader.index];
-  return (reader.is_bypass ? mix.bypass : mix.terms)[reader.term].read;
+bool CellBackward::is_lone(int value) const {
+  const std::vector<Reader>& readers = readers_[value];
+  if (readers.empty() || std::count(program_.outputs.begin(), program_.outputs.end(), value) > 0) return false;
+  const Read& read = read_of(program_, readers.front());
+  if (read.first != 0 || padded(read.channels) != run_.channels(value)) return false;
+  return std::all_of(readers.begin(), readers.end(), [&](const Reader& reader) {
+    return !reader.is_mix && program_.units[reader.index].kind == Unit::Kind::convolution &&
+           program_.units[reader.index].input == read;
+  });
 }
 
 // Walks from the inputs: what depends on nothing that wants a gradient is left out, apart from the states, whose sums
@@ -173,6 +181,7 @@ void CellBackward::run_phase(const std::vector<int>& values) {
   const auto visit_all = [&](int n, int thread, float* weight_gradients) {
     run_.scratch_[thread]->held_image = -1;
     for (const int value : values) visit(value, n, thread, weight_gradients);
+    if (run_.streams_) kernels_.end_streams();
   };
   if (!wants_weights_) {
     for_each(images, run_.call_.threads, [&](int n, int thread) { visit_all(n, thread, nullptr); });
@@ -207,8 +216,13 @@ void CellBackward::visit(int value, int n, int thread, float* weight_gradients) 
     add_from_plain(value, n, gradient);
   }
   add_from_convolutions(value, n, thread, gradient, weight_gradients);
+  if (between_[value]) sum_between(value, n, thread, gradient);
   if (float* place = gradient ? home(value, n) : nullptr; place && place != gradient) {
-    std::copy_n(gradient, run_.image_floats(value), place);
+    if (streams_gradient(value)) {
+      kernels_.stream(gradient, run_.image_floats(value), place);
+    } else {
+      std::copy_n(gradient, run_.image_floats(value), place);
+    }
     gradient = place;
   }
   if (value < program_.inputs) {
@@ -218,8 +232,13 @@ void CellBackward::visit(int value, int n, int thread, float* weight_gradients) 
   if (const int mix = mix_of_[value]; mix >= 0) {
     if (program_.mixes[mix].partial > 1) split_partial(program_.mixes[mix], mix, n, gradient);
     sum_mix(mix, n, thread);
-    return;
   }
+}
+
+// A gradient between two units is not read again in this phase, so it is written past the caches.
+bool CellBackward::streams_gradient(int value) const { return run_.streams_ && lone_[value] && between_[value]; }
+
+void CellBackward::sum_between(int value, int n, int thread, const float* gradient) {
   const int norm = between_norm(value);
   if (norm < 0) return;
   const int c = run_.channels(value);
@@ -253,7 +272,8 @@ float* CellBackward::start_gradient(int value, int n, int thread) {
   const int c = run_.channels(value);
   if (value < program_.inputs && !call_.inputs[value]) return nullptr;
   float* place = home(value, n);
-  float* gradient = place && !apart_[value] ? place : run_.scratch_[thread]->plane;
+  const bool in_place = place && !apart_[value] && !streams_gradient(value);
+  float* gradient = in_place ? place : run_.scratch_[thread]->plane;
   const int width = program_.output_channels();
   int offset = 0;
   bool first = true;
@@ -273,7 +293,7 @@ float* CellBackward::start_gradient(int value, int n, int thread) {
     }
     offset += program_.values[output].channels;
   }
-  if (first) std::fill_n(gradient, shape.pixels() * c, 0.0f);
+  if (first && !lone_[value]) std::fill_n(gradient, shape.pixels() * c, 0.0f);
   return gradient;
 }
 
@@ -340,8 +360,8 @@ void CellBackward::add_from_convolutions(int value, int n, int thread, float* gr
     }
     if (!gradient) continue;
     const float* inner = scratch.input_gradient + halo.h * row + static_cast<ptrdiff_t>(halo.w) * c;
-    kernels_.add_where_active(inner, read.relu ? input : nullptr, row, shape.height, shape.width, c,
-                              gradient + read.first, run_.channels(value));
+    kernels_.pass_where_active(inner, read.relu ? input : nullptr, row, shape.height, shape.width, c, !lone_[value],
+                               gradient + read.first, run_.channels(value));
   }
 }
 
@@ -578,34 +598,45 @@ void CellBackward::fetch_row(int value, int n, int thread, int row) const {
 void CellBackward::finish_terms(int index, bool bypass) {
   const Mix& mix = program_.mixes[index];
   const std::vector<Term>& terms = bypass ? mix.bypass : mix.terms;
+  const int images = run_.call_.images;
+  std::vector<std::vector<double>> dots(terms.size());  // of the gradient with the term, per image
+  for_each(static_cast<int>(terms.size()), run_.call_.threads,
+           [&](int t, int) { dots[t] = finish_term(index, bypass, t); });
+  if (!call_.weights) return;
+  for (size_t t = 0; t < terms.size(); ++t) {
+    if (terms[t].weight < 0) continue;
+    if (run_.call_.weights_per_image) {
+      float* gradients = call_.weights + static_cast<ptrdiff_t>(terms[t].weight) * images;
+      for (int n = 0; n < images; ++n) gradients[n] += static_cast<float>(dots[t][n]);
+    } else {
+      call_.weights[terms[t].weight] += static_cast<float>(std::accumulate(dots[t].begin(), dots[t].end(), 0.0));
+    }
+  }
+}
+
+std::vector<double> CellBackward::finish_term(int index, bool bypass, int t) {
+  const Mix& mix = program_.mixes[index];
+  const std::vector<Term>& terms = bypass ? mix.bypass : mix.terms;
   const int c = plane_channels(index, bypass), images = run_.call_.images;
   const size_t per_image = (2 * terms.size() + 1) * c;
   const float* sums = sums_.data() + (bypass ? bypass_sums_ : main_sums_)[index];
-  for (size_t t = 0; t < terms.size(); ++t) {
-    const Read& read = terms[t].read;
-    const CellRun::NormCoefficients* norm = read.norm >= 0 ? &run_.norms_[read.norm] : nullptr;
-    std::vector<double> plain(read.first + c, 0.0), product(read.first + c, 0.0);
-    double weight_gradient = 0;
-    for (int n = 0; n < images; ++n) {
-      const float* of_term = sums + n * per_image + (2 * t + 1) * c;
-      const float* g = read.relu ? of_term : sums + n * per_image;
-      const double w = run_.weight(terms[t].weight, n);
-      double dot = 0;
-      for (int k = 0; k < read.channels; ++k) {
-        const int at = read.first + k;
-        plain[at] += w * g[k];
-        product[at] += w * of_term[c + k];
-        dot +=
-            norm ? double{norm->scale[at]} * of_term[c + k] + double{norm->offset[at]} * g[k] : double{of_term[c + k]};
-      }
-      weight_gradient += dot;
-      if (call_.weights && terms[t].weight >= 0 && run_.call_.weights_per_image)
-        call_.weights[static_cast<size_t>(terms[t].weight) * images + n] += static_cast<float>(dot);
+  const Read& read = terms[t].read;
+  const CellRun::NormCoefficients* norm = read.norm >= 0 ? &run_.norms_[read.norm] : nullptr;
+  std::vector<double> plain(read.first + c, 0.0), product(read.first + c, 0.0), dots(images, 0.0);
+  for (int n = 0; n < images; ++n) {
+    const float* of_term = sums + n * per_image + (2 * t + 1) * c;
+    const float* g = read.relu ? of_term : sums + n * per_image;
+    const double w = run_.weight(terms[t].weight, n);
+    for (int k = 0; k < read.channels; ++k) {
+      const int at = read.first + k;
+      plain[at] += w * g[k];
+      product[at] += w * of_term[c + k];
+      dots[n] +=
+          norm ? double{norm->scale[at]} * of_term[c + k] + double{norm->offset[at]} * g[k] : double{of_term[c + k]};
     }
-    if (call_.weights && terms[t].weight >= 0 && !run_.call_.weights_per_image)
-      call_.weights[terms[t].weight] += static_cast<float>(weight_gradient);
-    if (norm) finish_norm(read.norm, plain, product);
   }
+  if (norm) finish_norm(read.norm, plain, product);
+  return dots;
 }
 
 void CellBackward::finish_between(int value) {

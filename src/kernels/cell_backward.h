@@ -18,13 +18,13 @@ class CellBackward {
     std::vector<float> value_scale, constant;
   };
 
+  bool is_lone(int value) const;
   std::vector<bool> values_to_visit() const;
   void place_gradients();
   void run_phase(const std::vector<int>& values);
   void finish_phase(const std::vector<int>& values);
 
   void visit(int value, int n, int thread, float* weight_gradients);
-  const Read& read_of(const Reader& reader) const;
   float* home(int value, int n) const;
   float* start_gradient(int value, int n, int thread);
   void add_from_mixes(int value, int n, float* gradient);
@@ -36,7 +36,9 @@ class CellBackward {
                  float* weight_gradients);
   void dense(int unit, int n, int thread, const float* input, float* input_gradient, bool add, float* weight_gradients);
   void split_partial(const Mix& mix, int index, int n, const float* gradient);
+  bool streams_gradient(int value) const;
   void sum_mix(int mix, int n, int thread);
+  void sum_between(int value, int n, int thread, const float* gradient);
   void write_input_gradient(int value, int n, const float* gradient);
 
   // Of plain units; see cell_plain.cc.
@@ -54,6 +56,7 @@ class CellBackward {
 
   int between_norm(int value) const;
   void finish_terms(int mix, bool bypass);
+  std::vector<double> finish_term(int mix, bool bypass, int term);
   void finish_between(int value);
   void finish_norm(int norm, const std::vector<double>& plain, const std::vector<double>& product);
 
@@ -70,6 +73,8 @@ class CellBackward {
   // Some reader takes channels that do not fill whole vectors, so its gradient reaches a little past a pixel: such a
   // gradient is gathered in the thread's own memory, where that does no harm.
   std::vector<bool> apart_;
+  // Only convolutions read it, all the same way: they make its whole gradient, which need not start from zero.
+  std::vector<bool> lone_;
   bool wants_weights_ = false;
   BackwardSchedule schedule_;
   std::vector<float*> main_, bypass_, between_;  // first image of gradients: per mixture, mixture, value

@@ -23,9 +23,9 @@ void CellRun::run_plain(int index) const {
   const Unit& unit = program_->units[index];
   const Read& read = unit.input;
   const Batch from = batch_of(value_[read.value] + read.first, call_.images, program_->values[read.value],
-                              read.channels, channels(read.value));
+                              read.channels, pixel(read.value));
   const ValueShape& shape = program_->values[unit.output];
-  const Batch to = batch_of(value_[unit.output], call_.images, shape, shape.channels, channels(unit.output));
+  const Batch to = batch_of(value_[unit.output], call_.images, shape, shape.channels, pixel(unit.output));
   clear_padding(to);
   call_.plain[unit.plain](from, to);
 }

@@ -71,6 +71,12 @@ std::vector<std::vector<Reader>> readers_of(const CellProgram& program) {
   return readers;
 }
 
+const Read& read_of(const CellProgram& program, const Reader& reader) {
+  if (!reader.is_mix) return program.units[reader.index].input;
+  const Mix& mix = program.mixes[reader.index];
+  return (reader.is_bypass ? mix.bypass : mix.terms)[reader.term].read;
+}
+
 Halo halo_of(const CellProgram& program, const Unit& unit) {
   const ValueShape &in = program.values[unit.input.value], &out = program.values[unit.output];
   Halo halo;

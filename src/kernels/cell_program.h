@@ -103,6 +103,7 @@ struct Reader {
   int term = 0;
 };
 std::vector<std::vector<Reader>> readers_of(const CellProgram& program);
+const Read& read_of(const CellProgram& program, const Reader& reader);
 
 // Rows and columns of zeros around the input that the taps of a unit reach.
 struct Halo {

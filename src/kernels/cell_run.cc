@@ -51,7 +51,9 @@ CellRun::CellRun(std::shared_ptr<const CellProgram> program, ForwardCall call, f
   place_values();
   place_inputs();
   const ScratchSizes sizes = scratch_sizes(*program_, halos_, call_.keep);
-  for (int t = 0; t < call_.threads; ++t) scratch_.push_back(std::make_unique<Scratch>(sizes, call_.keep));
+  scratch_.resize(call_.threads);
+  for_each(call_.threads, call_.threads,
+           [&](int index, int) { scratch_[index] = std::make_unique<Scratch>(sizes, call_.keep); });
   if (!call_.training) finish_statistics(-1);
   for (size_t phase = 0; phase < schedule_.phases.size(); ++phase) {
     run_phase(schedule_.phases[phase]);
@@ -80,6 +82,7 @@ void CellRun::place_values() {
   value_.assign(count, nullptr);
   image_stride_.assign(count, 0);
   thread_stride_.assign(count, 0);
+  for (size_t v = 0; v < count; ++v) pixel_.push_back(channels(static_cast<int>(v)));
   moments_offset_.assign(count, 0);
   size_t moments = 0;
   for (size_t v = program_->inputs; v < count; ++v) {
@@ -101,6 +104,32 @@ void CellRun::place_values() {
     std::fill_n(value_[v] + residents[v].floats - kSlack, kSlack, 0.0f);
   }
   if (call_.training) moments_ = Block(moments);
+  place_in_output();
+}
+
+// A state lies in the cell's output itself where that can be read and written in whole vectors. Not if a backward pass
+// follows: the output belongs to the caller, who may do with it what he likes.
+void CellRun::place_in_output() {
+  const std::vector<int>& outputs = program_->outputs;
+  const auto readers = readers_of(*program_);
+  const auto fits = [&](int value) {
+    const auto within = [&](const Reader& reader) {
+      const Read& read = read_of(*program_, reader);
+      return read.first + padded(read.channels) <= channels(value);
+    };
+    return program_->values[value].channels == channels(value) && std::count(outputs.begin(), outputs.end(), value) == 1 &&
+           std::all_of(readers[value].begin(), readers[value].end(), within);
+  };
+  in_output_ = !call_.keep && std::all_of(outputs.begin(), outputs.end(), fits);
+  float* place = output_;
+  for (const int value : outputs) {
+    if (!in_output_) return;
+    value_[value] = place;
+    pixel_[value] = program_->output_channels();
+    image_stride_[value] = program_->values[value].pixels() * pixel_[value];
+    thread_stride_[value] = 0;
+    place += program_->values[value].channels;
+  }
 }
 
 // Inputs are read where they are if whole vectors can be.
@@ -112,14 +141,8 @@ void CellRun::place_inputs() {
   for (int v = 0; v < program_->inputs; ++v) {
     import[v] = program_->values[v].channels != channels(v);
     for (const Reader& reader : readers[v]) {
-      const Read* read = &program_->units[0].input;
-      if (reader.is_mix) {
-        const Mix& mix = program_->mixes[reader.index];
-        read = &(reader.is_bypass ? mix.bypass : mix.terms)[reader.term].read;
-      } else {
-        read = &program_->units[reader.index].input;
-      }
-      if (read->channels != padded(read->channels)) import[v] = true;
+      const Read& read = read_of(*program_, reader);
+      if (read.channels != padded(read.channels)) import[v] = true;
     }
     offsets.push_back(floats);
     image_stride_[v] = image_floats(v);
@@ -176,7 +199,7 @@ void CellRun::run_unit(int index, int n, int thread) {
   const ValueShape& shape = program_->values[unit.input.value];
   const auto pool = unit.kind == Unit::Kind::max_pool ? kernels_.max_pool : kernels_.avg_pool;
   float* out = image(unit.output, n, thread);
-  pool(image(unit.input.value, n, thread) + unit.input.first, channels(unit.input.value), shape.height, shape.width,
+  pool(image(unit.input.value, n, thread) + unit.input.first, pixel(unit.input.value), shape.height, shape.width,
        channels(unit.output), unit.window, out);
   add_moments(unit.output, n, out, program_->values[unit.output].pixels(), true);
 }
@@ -185,8 +208,8 @@ void CellRun::run_unit(int index, int n, int thread) {
 void CellRun::make_ready(const Read& read, int n, int thread, int first, int rows, const Halo& halo, float* to) const {
   const ValueShape& shape = program_->values[read.value];
   const NormCoefficients* norm = read.norm >= 0 ? &norms_[read.norm] : nullptr;
-  const float* from = image(read.value, n, thread) + static_cast<ptrdiff_t>(first) * shape.width * channels(read.value);
-  kernels_.pad(from + read.first, channels(read.value), read.channels, rows, shape.width,
+  const float* from = image(read.value, n, thread) + first * shape.width * pixel(read.value);
+  kernels_.pad(from + read.first, pixel(read.value), read.channels, rows, shape.width,
                norm ? norm->scale.data() + read.first : nullptr, norm ? norm->shift.data() + read.first : nullptr,
                read.relu, to, padded(read.channels), halo.h, halo.w);
 }
@@ -208,8 +231,8 @@ const float* CellRun::ready_rows(int index, int n, int thread, int first, int ro
   const Read& read = program_->units[index].input;
   const ValueShape& shape = program_->values[read.value];
   Scratch& scratch = *scratch_[thread];
-  if (read.norm < 0 && !read.relu && padded(read.channels) == channels(read.value))
-    return image(read.value, n, thread) + static_cast<ptrdiff_t>(first) * shape.width * channels(read.value);
+  if (read.norm < 0 && !read.relu && padded(read.channels) == pixel(read.value))
+    return image(read.value, n, thread) + first * shape.width * pixel(read.value);
   scratch.held_image = -1;
   make_ready(read, n, thread, first, rows, {}, scratch.input);
   return scratch.input;
@@ -303,7 +326,7 @@ void CellRun::fill_terms(const std::vector<Term>& terms, int c, int n, int threa
       if (!read.relu) scratch.bias[k] += w * s;
     }
     scratch.terms[t] = {.value = image(read.value, n, thread) + read.first,
-                        .pixel = channels(read.value),
+                        .pixel = pixel(read.value),
                         .scale = scale,
                         .shift = shift,
                         .centre = norm ? norm->mean.data() + read.first : nullptr,
@@ -323,7 +346,7 @@ void shuffle(const float* main, int main_pixel, const float* bypass, int bypass_
       out[j * partial] = main[j];
       for (int g = 1; g < partial; ++g) out[j * partial + g] = bypass[(g - 1) * per_group + j];
     }
-    std::fill(out + channels, out + out_pixel, 0.0f);
+    std::fill(out + channels, out + padded(channels), 0.0f);
   }
 }
 
@@ -334,23 +357,25 @@ void CellRun::run_mix(const Mix& mix, int n, int thread) {
   const ValueShape& shape = program_->values[mix.output];
   const int c = padded(shape.channels / mix.partial);
   float* out = image(mix.output, n, thread);
-  const auto add_up = [&](const std::vector<Term>& terms, int width, float* to) {
+  const auto add_up = [&](const std::vector<Term>& terms, int width, float* to, ptrdiff_t to_pixel) {
     fill_terms(terms, width, n, thread);
-    kernels_.mix(scratch.terms.data(), static_cast<int>(terms.size()), scratch.bias.data(), shape.pixels(), width, to);
+    kernels_.mix(scratch.terms.data(), static_cast<int>(terms.size()), scratch.bias.data(), shape.pixels(), width, to,
+                 to_pixel);
   };
   if (mix.partial == 1) {
-    add_up(mix.terms, c, out);
+    add_up(mix.terms, c, out, pixel(mix.output));
   } else {
     const int others = padded(shape.channels - shape.channels / mix.partial);
-    add_up(mix.terms, c, scratch.plane);
-    add_up(mix.bypass, others, scratch.other_plane);
+    add_up(mix.terms, c, scratch.plane, c);
+    add_up(mix.bypass, others, scratch.other_plane, others);
     shuffle(scratch.plane, c, scratch.other_plane, others, shape.pixels(), shape.channels, mix.partial,
-            channels(mix.output), out);
+            pixel(mix.output), out);
   }
   write_output(mix.output, n, out);
 }
 
 void CellRun::write_output(int value, int n, const float* image) const {
+  if (in_output_) return;
   const int width = program_->output_channels(), c = channels(value);
   const ValueShape& shape = program_->values[value];
   int offset = 0;
@@ -366,44 +391,53 @@ void CellRun::write_output(int value, int n, const float* image) const {
 
 // Phase -1: the norms follow from the running statistics.
 void CellRun::finish_statistics(int phase) {
-  for (size_t k = 0; k < norms_.size(); ++k) {
-    const Norm& norm = program_->norms[k];
-    const ValueShape& shape = program_->values[norm.value];
-    const int c = channels(norm.value);
-    std::vector<float> mean(c, 0.0f);
-    std::vector<double> variance(c, 0.0);
-    const RunningStatistics& running = call_.running[k];
+  for_each(static_cast<int>(norms_.size()), call_.threads, [&](int k, int) {
     if (phase < 0) {
-      std::copy_n(running.mean, shape.channels, mean.begin());
-      std::copy_n(running.variance, shape.channels, variance.begin());
-      set_norm(static_cast<int>(k), std::move(mean), variance);
-      continue;
+      take_running_statistics(k);
+    } else if (schedule_.phase[program_->norms[k].value] == phase) {
+      take_batch_statistics(k);
     }
-    if (schedule_.phase[norm.value] != phase) continue;
-    const auto per_image = static_cast<double>(shape.pixels());
-    const double count = per_image * call_.images;
-    for (int i = 0; i < shape.channels; ++i) {
-      // The moments of images are merged one by one (Chan et al.).
-      double total = 0, centre = 0, spread = 0;
-      for (int n = 0; n < call_.images; ++n) {
-        const float* moments = moments_.data() + moments_offset_[norm.value] + size_t{3} * c * n;
-        const double sum = moments[c + i], image_mean = moments[i] + sum / per_image;
-        const double image_spread = std::max(moments[2 * c + i] - sum * sum / per_image, 0.0);
-        const double delta = image_mean - centre, merged = total + per_image;
-        centre += delta * per_image / merged;
-        spread += image_spread + delta * delta * total * per_image / merged;
-        total = merged;
-      }
-      mean[i] = static_cast<float>(centre);
-      variance[i] = spread / count;
-      if (running.mean) running.mean[i] += call_.momentum * (mean[i] - running.mean[i]);
-      if (running.variance) {
-        const double unbiased = spread / std::max(count - 1, 1.0);
-        running.variance[i] += call_.momentum * (static_cast<float>(unbiased) - running.variance[i]);
-      }
+  });
+}
+
+void CellRun::take_running_statistics(int k) {
+  const int value = program_->norms[k].value, count = program_->values[value].channels;
+  std::vector<float> mean(channels(value), 0.0f);
+  std::copy_n(call_.running[k].mean, count, mean.begin());
+  std::vector<double> variance(channels(value), 0.0);
+  std::copy_n(call_.running[k].variance, count, variance.begin());
+  set_norm(k, std::move(mean), variance);
+}
+
+void CellRun::take_batch_statistics(int k) {
+  const int value = program_->norms[k].value, c = channels(value);
+  const ValueShape& shape = program_->values[value];
+  const RunningStatistics& running = call_.running[k];
+  std::vector<float> mean(c, 0.0f);
+  std::vector<double> variance(c, 0.0);
+  const auto per_image = static_cast<double>(shape.pixels());
+  const double count = per_image * call_.images;
+  for (int i = 0; i < shape.channels; ++i) {
+    // The moments of images are merged one by one (Chan et al.).
+    double total = 0, centre = 0, spread = 0;
+    for (int n = 0; n < call_.images; ++n) {
+      const float* moments = moments_.data() + moments_offset_[value] + size_t{3} * c * n;
+      const double sum = moments[c + i], image_mean = moments[i] + sum / per_image;
+      const double image_spread = std::max(moments[2 * c + i] - sum * sum / per_image, 0.0);
+      const double delta = image_mean - centre, merged = total + per_image;
+      centre += delta * per_image / merged;
+      spread += image_spread + delta * delta * total * per_image / merged;
+      total = merged;
     }
-    set_norm(static_cast<int>(k), std::move(mean), variance);
+    mean[i] = static_cast<float>(centre);
+    variance[i] = spread / count;
+    if (running.mean) running.mean[i] += call_.momentum * (mean[i] - running.mean[i]);
+    if (running.variance) {
+      const double unbiased = spread / std::max(count - 1, 1.0);
+      running.variance[i] += call_.momentum * (static_cast<float>(unbiased) - running.variance[i]);
+    }
   }
+  set_norm(k, std::move(mean), variance);
 }
 
 void CellRun::set_norm(int k, std::vector<float> mean, const std::vector<double>& variance) {

@@ -67,6 +67,7 @@ class CellRun {
 
   void place_inputs();
   void place_values();
+  void place_in_output();
   void pack_weights(const std::vector<const float*>& parameters);
   void run_phase(const std::vector<Step>& steps);
   void run_unit(int index, int n, int thread);
@@ -76,10 +77,13 @@ class CellRun {
   void run_mix(const Mix& mix, int n, int thread);
   void write_output(int value, int n, const float* image) const;
   void finish_statistics(int phase);
+  void take_running_statistics(int norm);
+  void take_batch_statistics(int norm);
   void set_norm(int norm, std::vector<float> mean, const std::vector<double>& variance);
 
   // Shared with the backward pass.
   int channels(int value) const { return padded(program_->values[value].channels); }
+  ptrdiff_t pixel(int value) const { return pixel_[value]; }  // floats from one to the next
   size_t image_floats(int value) const { return program_->values[value].pixels() * channels(value); }
   float* image(int value, int n, int thread) const;
   float weight(int row, int n) const;
@@ -101,10 +105,12 @@ class CellRun {
   std::vector<Halo> halos_;           // per unit; the same for all that read the same
   std::vector<bool> normalised_;      // per value: somebody reads it normalised
   std::vector<float*> value_;         // first image of each value
+  std::vector<ptrdiff_t> pixel_;
   std::vector<size_t> image_stride_;  // floats to the next image; 0 where every thread has its own
   std::vector<size_t> thread_stride_;
   std::vector<size_t> moments_offset_;
-  bool streams_ = false;  // values are written past the caches
+  bool streams_ = false;    // values are written past the caches
+  bool in_output_ = false;  // states lie in the output
   std::vector<NormCoefficients> norms_;
   Block packed_, values_, imported_, moments_;
   std::vector<std::unique_ptr<Scratch>> scratch_;  // per thread

@@ -216,10 +216,13 @@ void add_strided(const float* from, int pixels, int c, float* to, ptrdiff_t step
 
 // ---- dense convolution: a matrix product whose rows are pixels
 
+// Pixels in groups of four, each with its own pointer: four addresses then take two more registers for all groups, where
+// an offset per pixel would be fetched from memory with every input.
 template <int kPixels, int kVectors, class D>
 HWY_INLINE void dense_tile(D d, const float* in, Taps taps, int ci, const float* weights, ptrdiff_t step, int co,
                            bool add, float* out) {
-  const ptrdiff_t lanes = hn::Lanes(d);
+  constexpr int kGroups = (kPixels + 3) / 4;
+  const ptrdiff_t lanes = hn::Lanes(d), offsets[4] = {0, step, 2 * step, 3 * step};
   hn::Vec<D> sum[kPixels][kVectors];
   NASCENT_UNROLL
   for (int p = 0; p < kPixels; ++p) {
@@ -228,16 +231,23 @@ HWY_INLINE void dense_tile(D d, const float* in, Taps taps, int ci, const float*
       sum[p][v] = add ? hn::LoadU(d, out + static_cast<ptrdiff_t>(p) * co + v * lanes) : hn::Zero(d);
   }
   for (int t = 0; t < taps.count; ++t) {
-    const float* x = in + taps.offsets[t];
+    const float* group[kGroups];
+    NASCENT_UNROLL
+    for (int g = 0; g < kGroups; ++g) group[g] = in + taps.offsets[t] + 4 * g * step;
     for (int k = 0; k < ci; ++k, weights += co) {
       hn::Vec<D> w[kVectors];
       NASCENT_UNROLL
       for (int v = 0; v < kVectors; ++v) w[v] = hn::LoadU(d, weights + v * lanes);
       NASCENT_UNROLL
       for (int p = 0; p < kPixels; ++p) {
-        const auto value = hn::Set(d, x[p * step + k]);
+        const auto value = hn::Set(d, group[p / 4][offsets[p % 4]]);
         NASCENT_UNROLL
         for (int v = 0; v < kVectors; ++v) sum[p][v] = hn::MulAdd(value, w[v], sum[p][v]);
+      }
+      NASCENT_UNROLL
+      for (int g = 0; g < kGroups; ++g) {
+        ++group[g];
+        asm("" : "+r"(group[g]));  // or GCC would make offsets of them again
       }
     }
   }

@@ -37,7 +37,7 @@ const ImageKernels* table() {
                                        .mix_sums = mix_sums,
                                        .combine = combine,
                                        .add_scaled = add_scaled,
-                                       .add_where_active = add_where_active};
+                                       .pass_where_active = pass_where_active};
   return &kernels;
 }
 

@@ -93,8 +93,9 @@ struct ImageKernels {
   // sums[0..c) += sum of (x - shift), sums[c..2c) += sum of (x - shift)^2
   void (*moments)(const float* x, size_t pixels, int c, const float* shift, float* sums);
 
-  // out = bias + sum of terms
-  void (*mix)(const MixTerm* terms, int count, const float* bias, size_t pixels, int c, float* out);
+  // out = bias + sum of terms; its pixels are `out_pixel` apart.
+  void (*mix)(const MixTerm* terms, int count, const float* bias, size_t pixels, int c, float* out,
+              ptrdiff_t out_pixel);
   // sums[0..c) = sum of g; then for each term two rows of c: the sum of g and the sum of g * (value - centre), where
   // its relu lets g pass (for terms without relu the first row is left unset).
   void (*mix_sums)(const float* g, const MixTerm* terms, int count, size_t pixels, int c, float* sums);
@@ -107,10 +108,10 @@ struct ImageKernels {
   // to += weight * from, c channels of pixels that lie `to_pixel` and `from_pixel` apart.
   void (*add_scaled)(const float* from, ptrdiff_t from_pixel, float weight, size_t pixels, int c, float* to,
                      ptrdiff_t to_pixel);
-  // to += from where `active` > 0 (everywhere where it is null); `from` and `active` lie in images whose rows are `row`
-  // floats apart.
-  void (*add_where_active)(const float* from, const float* active, ptrdiff_t row, int h, int w, int c, float* to,
-                           ptrdiff_t to_pixel);
+  // to = from where `active` > 0 (everywhere where it is null), else zero; added to what is there if `add`. `from` and
+  // `active` lie in images whose rows are `row` floats apart.
+  void (*pass_where_active)(const float* from, const float* active, ptrdiff_t row, int h, int w, int c, bool add,
+                            float* to, ptrdiff_t to_pixel);
 };
 
 // Those of the instruction set in use.

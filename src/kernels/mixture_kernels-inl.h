@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <limits>
+#include <type_traits>
 
 #include "kernels/image_kernels.h"
 #include "kernels/memory.h"
@@ -115,11 +116,12 @@ void moments(const float* x, size_t pixels, int c, const float* shift, float* su
 
 // Adds to what is there where `bias` is null.
 template <int kPixels, class D>
-HWY_INLINE void mix_tile(D d, const MixTerm* terms, int count, const float* bias, size_t pixel, int b, int c,
-                         float* out) {
+HWY_INLINE void mix_tile(D d, const MixTerm* terms, int count, const float* bias, size_t pixel, int b, float* out,
+                         ptrdiff_t out_pixel) {
   hn::Vec<D> sum[kPixels];
+  out += static_cast<ptrdiff_t>(pixel) * out_pixel + b;
   NASCENT_UNROLL
-  for (int p = 0; p < kPixels; ++p) sum[p] = bias ? hn::LoadU(d, bias + b) : hn::LoadU(d, out + (pixel + p) * c + b);
+  for (int p = 0; p < kPixels; ++p) sum[p] = bias ? hn::LoadU(d, bias + b) : hn::LoadU(d, out + p * out_pixel);
   for (int t = 0; t < count; ++t) {
     const MixTerm& term = terms[t];
     const auto a = hn::LoadU(d, term.scale + b);
@@ -135,14 +137,17 @@ HWY_INLINE void mix_tile(D d, const MixTerm* terms, int count, const float* bias
     }
   }
   NASCENT_UNROLL
-  for (int p = 0; p < kPixels; ++p) hn::StoreU(sum[p], d, out + (pixel + p) * c + b);
+  for (int p = 0; p < kPixels; ++p) hn::StoreU(sum[p], d, out + p * out_pixel);
 }
 
-HWY_INLINE void mix_stretch(const MixTerm* terms, int count, const float* bias, size_t from, size_t to, int c,
-                            float* out) {
-  size_t i = from;
-  for (; i + 8 <= to; i += 8) for_blocks(c, [&](auto d, int b) { mix_tile<8>(d, terms, count, bias, i, b, c, out); });
-  for (; i < to; ++i) for_blocks(c, [&](auto d, int b) { mix_tile<1>(d, terms, count, bias, i, b, c, out); });
+HWY_INLINE void mix_some(const MixTerm* terms, int count, const float* bias, size_t pixels, int c, float* out,
+                         ptrdiff_t out_pixel) {
+  const auto tile = [&](auto at_once, size_t i) {
+    for_blocks(c, [&](auto d, int b) { mix_tile<at_once()>(d, terms, count, bias, i, b, out, out_pixel); });
+  };
+  size_t i = 0;
+  for (; i + 8 <= pixels; i += 8) tile(std::integral_constant<int, 8>(), i);
+  for (; i < pixels; ++i) tile(std::integral_constant<int, 1>(), i);
 }
 
 // Terms as they are where a vector takes several pixels.
@@ -167,46 +172,63 @@ HWY_INLINE int pixels_per_vector(const MixTerm* terms, int count, int c, size_t 
 }
 
 // The hardware follows only so many values at once, so many terms are added up in groups.
-void mix(const MixTerm* terms, int count, const float* bias, size_t pixels, int c, float* out) {
+void mix(const MixTerm* terms, int count, const float* bias, size_t pixels, int c, float* out, ptrdiff_t out_pixel) {
   constexpr int kAtOnce = 8;
   for (int t = 0; t == 0 || t < count; t += kAtOnce) {
     const int here = std::min(kAtOnce, count - t);
-    const int together = pixels_per_vector(terms + t, here, c, pixels);
+    const int together = out_pixel == c ? pixels_per_vector(terms + t, here, c, pixels) : 1;
     const float* start = t == 0 ? bias : nullptr;
     if (together > 1) {
       const WideTerms<kAtOnce> wide(terms + t, here, c);
       Repeated biases;
-      mix_stretch(wide.terms, here, biases(start, c), 0, pixels / together, kWide, out);
+      mix_some(wide.terms, here, biases(start, c), pixels / together, kWide, out, kWide);
     } else {
-      mix_stretch(terms + t, here, start, 0, pixels, c, out);
+      mix_some(terms + t, here, start, pixels, c, out, out_pixel);
     }
   }
 }
 
-// Sums of one term over a stretch of pixels, added to `sums`.
-template <class D>
-HWY_INLINE void term_sums(D d, const float* g, const MixTerm& term, size_t from, size_t to, int b, int c, float* sums) {
-  const auto centre = term.centre ? hn::LoadU(d, term.centre + b) : hn::Zero(d);
-  const float* x = term.value + b;
-  if (!term.relu) {
-    hn::Vec<D> sum[4] = {hn::Zero(d), hn::Zero(d), hn::Zero(d), hn::Zero(d)};
-    size_t i = from;
-    for (; i + 4 <= to; i += 4) {
-      NASCENT_UNROLL
-      for (int u = 0; u < 4; ++u)
-        sum[u] = hn::MulAdd(hn::LoadU(d, g + (i + u) * c + b),
-                            hn::Sub(hn::LoadU(d, x + static_cast<ptrdiff_t>(i + u) * term.pixel), centre), sum[u]);
-    }
-    for (; i < to; ++i)
-      sum[0] = hn::MulAdd(hn::LoadU(d, g + i * c + b),
-                          hn::Sub(hn::LoadU(d, x + static_cast<ptrdiff_t>(i) * term.pixel), centre), sum[0]);
-    add_to(d, hn::Add(hn::Add(sum[0], sum[1]), hn::Add(sum[2], sum[3])), sums + c + b);
-    return;
+// Over a stretch of pixels, for kTerms terms without relu; added to the second row of each.
+template <int kTerms, class D>
+HWY_INLINE void product_sums(D d, const float* g, const MixTerm* terms, size_t from, size_t to, int b, int c,
+                             float* sums) {
+  hn::Vec<D> even[kTerms], odd[kTerms], centre[kTerms];
+  const float* x[kTerms];
+  ptrdiff_t pixel[kTerms];
+  NASCENT_UNROLL
+  for (int t = 0; t < kTerms; ++t) {
+    even[t] = odd[t] = hn::Zero(d);
+    centre[t] = terms[t].centre ? hn::LoadU(d, terms[t].centre + b) : hn::Zero(d);
+    pixel[t] = terms[t].pixel;
+    x[t] = terms[t].value + static_cast<ptrdiff_t>(from) * pixel[t] + b;
   }
+  size_t i = from;
+  for (; i + 2 <= to; i += 2) {
+    const auto first = hn::LoadU(d, g + i * c + b), second = hn::LoadU(d, g + (i + 1) * c + b);
+    NASCENT_UNROLL
+    for (int t = 0; t < kTerms; ++t) {
+      even[t] = hn::MulAdd(first, hn::Sub(hn::LoadU(d, x[t]), centre[t]), even[t]);
+      odd[t] = hn::MulAdd(second, hn::Sub(hn::LoadU(d, x[t] + pixel[t]), centre[t]), odd[t]);
+      x[t] += 2 * pixel[t];
+    }
+  }
+  if (i < to) {
+    const auto last = hn::LoadU(d, g + i * c + b);
+    NASCENT_UNROLL
+    for (int t = 0; t < kTerms; ++t) even[t] = hn::MulAdd(last, hn::Sub(hn::LoadU(d, x[t]), centre[t]), even[t]);
+  }
+  NASCENT_UNROLL
+  for (int t = 0; t < kTerms; ++t) add_to(d, hn::Add(even[t], odd[t]), sums + static_cast<ptrdiff_t>(2 * t + 1) * c + b);
+}
+
+// Over a stretch of pixels, for a term with relu; added to both its rows.
+template <class D>
+HWY_INLINE void relu_sums(D d, const float* g, const MixTerm& term, size_t from, size_t to, int b, int c, float* sums) {
+  const auto centre = term.centre ? hn::LoadU(d, term.centre + b) : hn::Zero(d);
   const auto a = hn::LoadU(d, term.scale + b), s = hn::LoadU(d, term.shift + b);
   auto plain = hn::Zero(d), product = hn::Zero(d);
   for (size_t i = from; i < to; ++i) {
-    const auto v = hn::LoadU(d, x + static_cast<ptrdiff_t>(i) * term.pixel);
+    const auto v = hn::LoadU(d, term.value + static_cast<ptrdiff_t>(i) * term.pixel + b);
     const auto active = hn::Gt(hn::MulAdd(a, v, s), hn::Zero(d));
     const auto passed = hn::IfThenElseZero(active, hn::LoadU(d, g + i * c + b));
     plain = hn::Add(plain, passed);
@@ -216,6 +238,7 @@ HWY_INLINE void term_sums(D d, const float* g, const MixTerm& term, size_t from,
   add_to(d, product, sums + c + b);
 }
 
+// Some terms at a time: memory gives most when several values are read at once, but not too many.
 void mix_sums(const float* g, const MixTerm* terms, int count, size_t pixels, int c, float* sums) {
   if (const int together = pixels_per_vector(terms, count, c, pixels); together > 1) {
     std::fill_n(sums, static_cast<size_t>(2 * count + 1) * c, 0.0f);
@@ -229,22 +252,38 @@ void mix_sums(const float* g, const MixTerm* terms, int count, size_t pixels, in
     }
     return;
   }
-  const size_t stretch = std::max<size_t>(kStretch / c, 8);
   std::fill_n(sums, static_cast<size_t>(2 * count + 1) * c, 0.0f);
-  for (size_t from = 0; from < pixels; from += stretch) {
-    const size_t to = std::min(from + stretch, pixels);
-    for_blocks(c, [&](auto d, int b) {
-      auto sum = hn::Zero(d);
-      for (size_t i = from; i < to; ++i) sum = hn::Add(sum, hn::LoadU(d, g + i * c + b));
-      add_to(d, sum, sums + b);
-    });
-    for (int t = 0; t < count; ++t) {
-      // A new value begins: until the hardware has noticed, its first pixels are asked for.
-      const MixTerm& next = terms[(t + 1) % count];
-      fetch_ahead(next.value + static_cast<ptrdiff_t>(t + 1 < count ? from : to) * next.pixel, kStretch / 16);
-      for_blocks(c, [&](auto d, int b) {
-        term_sums(d, g, terms[t], from, to, b, c, sums + static_cast<ptrdiff_t>(2 * t + 1) * c);
+  // Long sums are made of short ones.
+  const size_t stretch = std::max<size_t>(kStretch / c, 8);
+  const auto in_stretches = [&](const auto& add) {
+    for (size_t from = 0; from < pixels; from += stretch) {
+      for_blocks(c, [&](auto d, int b) { add(d, b, from, std::min(from + stretch, pixels)); });
+    }
+  };
+  in_stretches([&](auto d, int b, size_t from, size_t to) {
+    auto sum = hn::Zero(d);
+    for (size_t i = from; i < to; ++i) sum = hn::Add(sum, hn::LoadU(d, g + i * c + b));
+    add_to(d, sum, sums + b);
+  });
+  constexpr int kAtOnce = 4;
+  for (int t = 0; t < count;) {
+    const MixTerm* here = terms + t;
+    float* to_sums = sums + static_cast<ptrdiff_t>(2 * t + 1) * c;
+    const auto plain = [](const MixTerm& term) { return !term.relu; };
+    if (t + kAtOnce <= count && std::all_of(here, here + kAtOnce, plain)) {
+      in_stretches([&](auto d, int b, size_t from, size_t to) {
+        product_sums<kAtOnce>(d, g, here, from, to, b, c, to_sums);
       });
+      t += kAtOnce;
+    } else {
+      in_stretches([&](auto d, int b, size_t from, size_t to) {
+        if (here->relu) {
+          relu_sums(d, g, *here, from, to, b, c, to_sums);
+        } else {
+          product_sums<1>(d, g, here, from, to, b, c, to_sums);
+        }
+      });
+      ++t;
     }
   }
 }
@@ -304,15 +343,15 @@ void add_scaled(const float* from, ptrdiff_t from_pixel, float weight, size_t pi
   }
 }
 
-void add_where_active(const float* from, const float* active, ptrdiff_t row, int h, int w, int c, float* to,
-                      ptrdiff_t to_pixel) {
+void pass_where_active(const float* from, const float* active, ptrdiff_t row, int h, int w, int c, bool add, float* to,
+                       ptrdiff_t to_pixel) {
   for (int y = 0; y < h; ++y) {
     for (int x = 0; x < w; ++x, to += to_pixel) {
       const ptrdiff_t at = y * row + static_cast<ptrdiff_t>(x) * c;
       for_blocks(c, [&](auto d, int b) {
         auto g = hn::LoadU(d, from + at + b);
         if (active) g = hn::IfThenElseZero(hn::Gt(hn::LoadU(d, active + at + b), hn::Zero(d)), g);
-        hn::StoreU(hn::Add(hn::LoadU(d, to + b), g), d, to + b);
+        hn::StoreU(add ? hn::Add(hn::LoadU(d, to + b), g) : g, d, to + b);
       });
     }
   }

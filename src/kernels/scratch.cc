@@ -19,8 +19,12 @@ ScratchSizes scratch_sizes(const CellProgram& program, const std::vector<Halo>& 
     const Unit& unit = program.units[i];
     if (unit.kind != Unit::Kind::convolution) continue;
     const ValueShape &in = program.values[unit.input.value], &out = program.values[unit.output];
-    sizes.input = std::max(sizes.input, with_halo(in, unit.input.channels, halos[i]));
     const int widest = std::max(unit.input.channels, out.channels);
+    // Without a halo the forward pass makes some rows of the input ready at a time.
+    ValueShape input = in;
+    if (!backward && halos[i].h == 0 && halos[i].w == 0)
+      input.height = std::min(in.height, rows_at_once(out.width, padded(widest)) * unit.stride_h);
+    sizes.input = std::max(sizes.input, with_halo(input, unit.input.channels, halos[i]));
     if (backward) sizes.between = std::max(sizes.between, with_halo(out, widest, halos[i]));
     // A depthwise convolution makes rows of the output's width with the input's channels.
     const int rows = rows_at_once(out.width, padded(widest));

@@ -20,7 +20,7 @@ struct ScratchSizes {
 // Rows that a convolution takes through its two halves at a time: enough pixels for full tiles, few enough floats for
 // the first cache.
 inline int rows_at_once(int width, int channels) {
-  constexpr int kMostPixels = 96, kMostFloats = 3072;
+  constexpr int kMostPixels = 96, kMostFloats = 3584;
   return std::max(1, std::min(kMostPixels, kMostFloats / std::max(channels, 1)) / width);
 }
 
