@@ -4,6 +4,7 @@
 //   step darts nasi_step only these
 //   step --batch 16 ...  another batch size for all; --rounds 5 for more rounds (the median counts)
 //   step --fused darts   only the fused side, for a profiler; --threads 1 for another number of threads than two
+//   step --lean darts    the same with the lean engine
 #include <ATen/ATen.h>
 #include <ATen/Parallel.h>
 #include <fmt/format.h>
@@ -167,12 +168,12 @@ class Runner {
   int64_t step_ = 0;
 };
 
-// ---- the three ways
+// ---- the ways
 
-enum class Way { fused, nchw, channels_last };
+enum class Way { fused, lean, nchw, channels_last };
 
 void run(Runner& runner, Way way) {
-  const EngineScope scope(way == Way::fused ? Engine::fused : Engine::reference);
+  const EngineScope scope(way == Way::fused ? Engine::fused : way == Way::lean ? Engine::lean : Engine::reference);
   runner.network().use_channels_last(way != Way::nchw);
   runner.step();
 }
@@ -195,13 +196,15 @@ Times measure(const Workload& workload, int rounds) {
   return {median(times[Way::fused]), median(times[Way::nchw]), median(times[Way::channels_last])};
 }
 
-double measure_fused(const Workload& workload, int rounds) {
+double measure_one(const Workload& workload, Way way, int rounds) {
   Runner runner(workload);
-  run(runner, Way::fused);
+  run(runner, way);
   std::vector<double> times;
-  for (int round = 0; round < rounds; ++round) times.push_back(seconds([&] { run(runner, Way::fused); }));
+  for (int round = 0; round < rounds; ++round) times.push_back(seconds([&] { run(runner, way); }));
   return median(times);
 }
+
+double measure_fused(const Workload& workload, int rounds) { return measure_one(workload, Way::fused, rounds); }
 
 // Peak memory of a process that does two steps and nothing else, in GB.
 double peak_memory(const Workload& workload, Way way) {
@@ -259,7 +262,7 @@ int main(int argc, char** argv) {
   correct_blas_kernels(argv);
   keep_freed_memory();
   int batch = 0, rounds = 3, threads = 2;
-  bool only_fused = false;
+  std::optional<Way> only;
   std::vector<std::string> names;
   for (int i = 1; i < argc; ++i) {
     if (!std::strcmp(argv[i], "--batch") && i + 1 < argc) {
@@ -269,7 +272,9 @@ int main(int argc, char** argv) {
     } else if (!std::strcmp(argv[i], "--threads") && i + 1 < argc) {
       threads = std::max(1, std::atoi(argv[++i]));
     } else if (!std::strcmp(argv[i], "--fused")) {
-      only_fused = true;
+      only = Way::fused;
+    } else if (!std::strcmp(argv[i], "--lean")) {
+      only = Way::lean;
     } else {
       names.emplace_back(argv[i]);
     }
@@ -282,12 +287,12 @@ int main(int argc, char** argv) {
     figures.push_back(fmt::format("{}={:.2f}", name, value));
   };
 
-  if (only_fused) {
+  if (only) {
     use_threads(threads);
     for (Workload workload : workloads()) {
       if (!chosen(workload.name)) continue;
       if (batch > 0) workload.batch = batch;
-      fmt::print("{:<14}{:>10.3f} s\n", workload.name, measure_fused(workload, rounds));
+      fmt::print("{:<14}{:>10.3f} s\n", workload.name, measure_one(workload, *only, rounds));
     }
     return 0;
   }
@@ -296,9 +301,11 @@ int main(int argc, char** argv) {
   Workload darts = workloads().front();
   if (batch > 0) darts.batch = batch;
   if (chosen("memory")) {
-    const double fused = peak_memory(darts, Way::fused), plain = peak_memory(darts, Way::nchw);
-    fmt::print("Peak memory of a DARTS step: fused {:.2f} GB, plain {:.2f} GB\n\n", fused, plain);
+    const double fused = peak_memory(darts, Way::fused), lean = peak_memory(darts, Way::lean),
+                 plain = peak_memory(darts, Way::nchw);
+    fmt::print("Peak memory of a DARTS step: fused {:.2f} GB, lean {:.2f} GB, plain {:.2f} GB\n\n", fused, lean, plain);
     figure("darts_memory_ratio", plain / fused);
+    figure("darts_lean_memory_ratio", plain / lean);
   }
 
   const double peak = fma_peak(threads), bandwidth = stream_bandwidth(threads);
@@ -330,6 +337,9 @@ int main(int argc, char** argv) {
     const double two = measure_fused(darts, rounds);
     fmt::print("\nDARTS step, fused: 1 thread {:.3f} s, 2 threads {:.3f} s\n", one, two);
     figure("threads_2_vs_1", one / two);
+    const double lean = measure_one(darts, Way::lean, rounds);
+    fmt::print("  lean: {:.3f} s\n", lean);
+    figure("darts_lean_time", lean / two);
     for (const int images : {darts.batch / 4, darts.batch / 2, darts.batch}) {
       Workload smaller = darts;
       smaller.batch = images;

@@ -17,8 +17,11 @@ void RunOptions::declare(OptionTable& table) {
   auto section = table.section("run", "Where and how a run happens.");
   section.add("seed", seed, "of every random stream; the same seed and thread count give the same result").at_least(0);
   section.add("threads", threads, "threads that compute; 0: one per core").range(0, 1024);
-  section.add("engine", engine, "how cells are computed: fused kernels, or LibTorch's plain operations")
-      .one_of({"fused", "reference"});
+  section
+      .add("engine", engine,
+           "how cells are computed: fused kernels, the same with less memory and a little slower, or LibTorch's plain "
+           "operations")
+      .one_of({"fused", "lean", "reference"});
   section.add("memory", memory, "GB that a step may take; 0: what is available").at_least(0);
   section.add("out", out, "folder of the run; empty: a new one under runs/");
   section.add("overwrite", overwrite, "replace a run that is there already");
@@ -36,7 +39,7 @@ std::string RunOptions::check_memory(const NetworkPlan& plan, int batch, int run
   const MemoryEstimate estimate = estimate_memory(plan, batch, nascent::engine(), running);
   return nascent::check_memory(estimate, memory * 1e9,
                                fmt::format("Lower data.batch (now {}), network.channels or network.cells{}.", batch,
-                                           engine == "fused" ? "" : ", or use run.engine = \"fused\""));
+                                           engine == "lean" ? "" : ", or use run.engine = \"lean\""));
 }
 
 RunDirectory RunSession::open(const std::string& name, RunFacts facts) const {

@@ -113,10 +113,8 @@ void CellBackward::place_gradients() {
   // The gradient of a value is needed until what it was computed from has been visited.
   const auto visited = [&](int value) { return std::max(schedule_.phase[value], 0); };
   const auto maker_input = [&](int value) {
-    for (const Unit& unit : program_.units) {
-      if (unit.output == value) return unit.input.value;
-    }
-    return value;
+    const int unit = run_.maker_[value];
+    return unit < 0 ? value : program_.units[unit].input.value;
   };
   const auto place = [&](float*& to, size_t floats, int first, int last) {
     residents.push_back({floats * images + 64, first, last});
@@ -142,7 +140,9 @@ void CellBackward::place_gradients() {
   for (size_t v = program_.inputs; v < program_.values.size(); ++v) {
     if (schedule_.phase[v] < 0 || mix_of_[v] >= 0) continue;
     const int value = static_cast<int>(v);
-    place(between_[v], run_.image_floats(value), visited(value), std::max(visited(value), visited(maker_input(value))));
+    const int last = std::max(visited(value), visited(maker_input(value)));
+    place(between_[v], run_.image_floats(value), visited(value), last);
+    if (run_.remade_.backward[v]) place(run_.value_[v], run_.image_floats(value), visited(value), last);
     between_sums_[v] = sums;
     sums += size_t{3} * run_.channels(value) * images;
   }
@@ -179,7 +179,7 @@ void CellBackward::run() {
 void CellBackward::run_phase(const std::vector<int>& values) {
   const int images = run_.call_.images;
   const auto visit_all = [&](int n, int thread, float* weight_gradients) {
-    run_.scratch_[thread]->held_image = -1;
+    run_.scratch_[thread]->forget_inputs();
     for (const int value : values) visit(value, n, thread, weight_gradients);
     if (run_.streams_) kernels_.end_streams();
   };
@@ -209,6 +209,7 @@ void CellBackward::finish_phase(const std::vector<int>& values) {
 
 // Everything that reads the value has its gradient: adds up what it means for the value.
 void CellBackward::visit(int value, int n, int thread, float* weight_gradients) {
+  if (run_.remade_.backward[value]) run_.convolve(run_.maker_[value], n, thread, /*again=*/true);
   float* gradient = start_gradient(value, n, thread);
   if (gradient) {
     add_from_mixes(value, n, gradient);
@@ -318,15 +319,16 @@ void CellBackward::add_from_pools(int value, int n, int thread, float* gradient)
     const Unit& unit = program_.units[reader.index];
     if (!unit.is_pool()) continue;
     const int width = run_.channels(unit.output);
+    if (run_.remade_.always[unit.output]) run_.pool(reader.index, n, thread);
     gather(unit.output, n, thread);
     output_gradient(unit.output, n, thread, 0, program_.values[unit.output].pixels(), scratch.other_plane);
     if (unit.kind == Unit::Kind::avg_pool) {
       kernels_.avg_pool_backward(shape.height, shape.width, width, unit.window, scratch.other_plane,
                                  gradient + unit.input.first, c);
     } else {
-      kernels_.max_pool_backward(run_.image(value, n, thread) + unit.input.first, c, shape.height, shape.width, width,
-                                 unit.window, run_.image(unit.output, n, thread), scratch.other_plane,
-                                 gradient + unit.input.first, c);
+      kernels_.max_pool_backward(run_.image(value, n, thread) + unit.input.first, run_.pixel(value), shape.height,
+                                 shape.width, width, unit.window, run_.image(unit.output, n, thread),
+                                 scratch.other_plane, gradient + unit.input.first, c);
     }
   }
 }
@@ -356,7 +358,7 @@ void CellBackward::add_from_convolutions(int value, int n, int thread, float* gr
       return same;
     });
     for (size_t i = 0; i < others.size(); ++i) {
-      convolution(others[i], n, thread, gradient != nullptr, i > 0 || strided, weight_gradients);
+      convolution(others[i], n, thread, input, gradient != nullptr, i > 0 || strided, weight_gradients);
     }
     if (!gradient) continue;
     const float* inner = scratch.input_gradient + halo.h * row + static_cast<ptrdiff_t>(halo.w) * c;
@@ -365,7 +367,8 @@ void CellBackward::add_from_convolutions(int value, int n, int thread, float* gr
   }
 }
 
-void CellBackward::convolution(int index, int n, int thread, bool wants_input, bool add, float* weight_gradients) {
+void CellBackward::convolution(int index, int n, int thread, const float* input, bool wants_input, bool add,
+                               float* weight_gradients) {
   if (!wants_input && !weight_gradients) return;
   const Unit& unit = program_.units[index];
   Scratch& scratch = *run_.scratch_[thread];
@@ -376,7 +379,7 @@ void CellBackward::convolution(int index, int n, int thread, bool wants_input, b
   float* input_gradient = wants_input ? scratch.input_gradient + inner : nullptr;
   gather(unit.output, n, thread);
   const auto kind = unit.depthwise.empty() ? &CellBackward::dense : &CellBackward::separable;
-  (this->*kind)(index, n, thread, scratch.input + inner, input_gradient, add, weight_gradients);
+  (this->*kind)(index, n, thread, input, input_gradient, add, weight_gradients);
 }
 
 // Depthwise, then pointwise (or nothing). The image between the two is made anew, row by row.
@@ -517,6 +520,7 @@ void CellBackward::sum_mix(int index, int n, int thread) {
     const std::vector<Term>& terms = bypass ? mix.bypass : mix.terms;
     if (terms.empty()) continue;
     const int c = plane_channels(index, bypass);
+    run_.make_fleeting(terms, n, thread);
     run_.fill_terms(terms, c, n, thread);
     float* sums = sums_.data() + (bypass ? bypass_sums_ : main_sums_)[index] + (2 * terms.size() + 1) * c * n;
     kernels_.mix_sums(plane(index, bypass, n), run_.scratch_[thread]->terms.data(), static_cast<int>(terms.size()),

@@ -31,7 +31,8 @@ class CellBackward {
   void add_from_pools(int value, int n, int thread, float* gradient);
   void add_from_convolutions(int value, int n, int thread, float* gradient, float* weight_gradients);
   // `add`: to the gradient of the padded input instead of writing it.
-  void convolution(int unit, int n, int thread, bool wants_input, bool add, float* weight_gradients);
+  void convolution(int unit, int n, int thread, const float* input, bool wants_input, bool add,
+                   float* weight_gradients);
   void separable(int unit, int n, int thread, const float* input, float* input_gradient, bool add,
                  float* weight_gradients);
   void dense(int unit, int n, int thread, const float* input, float* input_gradient, bool add, float* weight_gradients);

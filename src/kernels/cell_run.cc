@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <set>
 
 #include "kernels/parallel.h"
 #include "kernels/scratch.h"
@@ -30,6 +31,9 @@ std::vector<Halo> shared_halos(const CellProgram& program) {
   return halos;
 }
 
+// Floats behind a value that vectors may read.
+constexpr size_t kSlack = 64;
+
 }  // namespace
 
 CellRun::CellRun(std::shared_ptr<const CellProgram> program, ForwardCall call, float* output)
@@ -47,19 +51,28 @@ CellRun::CellRun(std::shared_ptr<const CellProgram> program, ForwardCall call, f
                     call_.weights + size_t(call_.weight_rows) * (call_.weights_per_image ? call_.images : 1));
   }
   for (const Norm& norm : program_->norms) normalised_[norm.value] = true;
+  if (call_.keep && call_.lean) {
+    remade_ = remade_values(*program_, readers_of(*program_));
+  } else {
+    remade_.backward.assign(program_->values.size(), false);
+    remade_.always = remade_.backward;
+  }
+  maker_.assign(program_->values.size(), -1);
+  for (size_t u = 0; u < program_->units.size(); ++u) maker_[program_->units[u].output] = static_cast<int>(u);
   pack_weights(call_.parameters);
   place_values();
   place_inputs();
   const ScratchSizes sizes = scratch_sizes(*program_, halos_, call_.keep);
   scratch_.resize(call_.threads);
   for_each(call_.threads, call_.threads,
-           [&](int index, int) { scratch_[index] = std::make_unique<Scratch>(sizes, call_.keep); });
+           [&](int index, int) { scratch_[index] = std::make_unique<Scratch>(sizes, call_.keep, call_.lean); });
   if (!call_.training) finish_statistics(-1);
   for (size_t phase = 0; phase < schedule_.phases.size(); ++phase) {
     run_phase(schedule_.phases[phase]);
     for (const int unit : schedule_.plain[phase]) run_plain(unit);
     if (call_.training) finish_statistics(static_cast<int>(phase));
   }
+  passing_ = Block();
   if (!call_.keep) values_ = Block();
 }
 
@@ -74,41 +87,86 @@ void CellRun::pack_weights(const std::vector<const float*>& parameters) {
 // Every value has its place for the whole batch if it is needed again; else only as long as it is read, and where
 // everything is one phase, only one image per thread.
 void CellRun::place_values() {
-  constexpr size_t kSlack = 64;
   const size_t count = program_->values.size();
   const bool per_thread = !call_.keep && schedule_.phases.size() <= 1;
   const int last = static_cast<int>(schedule_.phases.size());
-  std::vector<Resident> residents(count);
+  std::vector<Resident> kept(count), passing(count);
   value_.assign(count, nullptr);
   image_stride_.assign(count, 0);
   thread_stride_.assign(count, 0);
   for (size_t v = 0; v < count; ++v) pixel_.push_back(channels(static_cast<int>(v)));
   moments_offset_.assign(count, 0);
   size_t moments = 0;
+  place_in_output();
+  place_fleeting();
   for (size_t v = program_->inputs; v < count; ++v) {
     const size_t floats = image_floats(static_cast<int>(v));
-    residents[v] = {floats * (per_thread ? call_.threads : call_.images) + kSlack, schedule_.phase[v],
-                    call_.keep ? last : schedule_.last[v]};
-    (per_thread ? thread_stride_ : image_stride_)[v] = floats;
+    const bool keep = call_.keep && !remade_.backward[v];
     moments_offset_[v] = moments;
     if (normalised_[v]) moments += size_t{3} * channels(static_cast<int>(v)) * call_.images;
+    if (remade_.always[v] || (in_output_ && is_output(static_cast<int>(v)))) continue;
+    (keep ? kept : passing)[v] = {floats * (per_thread ? call_.threads : call_.images) + kSlack, schedule_.phase[v],
+                                  keep ? last : schedule_.last[v]};
+    (per_thread ? thread_stride_ : image_stride_)[v] = floats;
   }
-  const MemoryPlan plan = plan_memory(residents);
+  const MemoryPlan plan = plan_memory(kept), passing_plan = plan_memory(passing);
   values_ = Block(plan.floats);
+  passing_ = Block(passing_plan.floats);
   // What is read again only in a later phase would push everything else out of the cache, and be read before it is
   // written.
   constexpr size_t kTooMuchForCaches = size_t{8} << 20;
-  streams_ = !per_thread && plan.floats > kTooMuchForCaches;
+  streams_ = !per_thread && plan.floats + passing_plan.floats > kTooMuchForCaches;
   for (size_t v = program_->inputs; v < count; ++v) {
-    value_[v] = values_.data() + plan.offsets[v];
-    std::fill_n(value_[v] + residents[v].floats - kSlack, kSlack, 0.0f);
+    if (value_[v]) continue;
+    const bool passes = passing[v].floats > 0;
+    value_[v] = passes ? passing_.data() + passing_plan.offsets[v] : values_.data() + plan.offsets[v];
+    std::fill_n(value_[v] + (passes ? passing : kept)[v].floats - kSlack, kSlack, 0.0f);
   }
   if (call_.training) moments_ = Block(moments);
-  place_in_output();
 }
 
-// A state lies in the cell's output itself where that can be read and written in whole vectors. Not if a backward pass
-// follows: the output belongs to the caller, who may do with it what he likes.
+bool CellRun::is_output(int value) const {
+  return std::count(program_->outputs.begin(), program_->outputs.end(), value) > 0;
+}
+
+// Values that are made where they are read have one image per thread, beside those of others that the same mixture
+// reads.
+void CellRun::place_fleeting() {
+  std::vector<int> slot(program_->values.size(), -1);
+  constexpr size_t kLine = 16;
+  size_t floats = 0;
+  int slots = 0;
+  for (const Mix& mix : program_->mixes) {
+    std::set<int> taken;
+    const auto each = [&](const auto& action) {
+      for (const auto* terms : {&mix.terms, &mix.bypass}) {
+        for (const Term& term : *terms) {
+          if (remade_.always[term.read.value]) action(term.read.value);
+        }
+      }
+    };
+    each([&](int value) { taken.insert(slot[value]); });
+    each([&](int value) {
+      if (slot[value] < 0) {
+        slot[value] = 0;
+        while (taken.count(slot[value])) ++slot[value];
+        taken.insert(slot[value]);
+      }
+      slots = std::max(slots, slot[value] + 1);
+      floats = std::max(floats, (image_floats(value) + kSlack) / kLine * kLine);
+    });
+  }
+  fleeting_ = Block(floats * slots * call_.threads);
+  std::fill_n(fleeting_.data(), floats * slots * call_.threads, 0.0f);
+  for (size_t v = 0; v < program_->values.size(); ++v) {
+    if (!remade_.always[v]) continue;
+    value_[v] = fleeting_.data() + floats * std::max(slot[v], 0);
+    thread_stride_[v] = floats * slots;
+  }
+}
+
+// A state lies in the cell's output itself where that can be read and written in whole vectors. This saves a copy, and
+// memory; but for a pass that reads its states again and again it is faster to have each of them together.
 void CellRun::place_in_output() {
   const std::vector<int>& outputs = program_->outputs;
   const auto readers = readers_of(*program_);
@@ -117,10 +175,11 @@ void CellRun::place_in_output() {
       const Read& read = read_of(*program_, reader);
       return read.first + padded(read.channels) <= channels(value);
     };
-    return program_->values[value].channels == channels(value) && std::count(outputs.begin(), outputs.end(), value) == 1 &&
+    return program_->values[value].channels == channels(value) &&
+           std::count(outputs.begin(), outputs.end(), value) == 1 &&
            std::all_of(readers[value].begin(), readers[value].end(), within);
   };
-  in_output_ = !call_.keep && std::all_of(outputs.begin(), outputs.end(), fits);
+  in_output_ = (!call_.keep || call_.lean) && std::all_of(outputs.begin(), outputs.end(), fits);
   float* place = output_;
   for (const int value : outputs) {
     if (!in_output_) return;
@@ -178,7 +237,7 @@ float CellRun::weight(int row, int n) const {
 
 void CellRun::run_phase(const std::vector<Step>& steps) {
   for_each(call_.images, call_.threads, [&](int n, int thread) {
-    scratch_[thread]->held_image = -1;
+    scratch_[thread]->forget_inputs();
     for (const Step& step : steps) {
       if (step.is_mix) {
         run_mix(program_->mixes[step.index], n, thread);
@@ -196,12 +255,22 @@ void CellRun::run_unit(int index, int n, int thread) {
     convolve(index, n, thread);
     return;
   }
+  pool(index, n, thread);
+  add_moments(unit.output, n, image(unit.output, n, thread), program_->values[unit.output].pixels(), true);
+}
+
+void CellRun::pool(int index, int n, int thread) const {
+  const Unit& unit = program_->units[index];
   const ValueShape& shape = program_->values[unit.input.value];
-  const auto pool = unit.kind == Unit::Kind::max_pool ? kernels_.max_pool : kernels_.avg_pool;
-  float* out = image(unit.output, n, thread);
-  pool(image(unit.input.value, n, thread) + unit.input.first, pixel(unit.input.value), shape.height, shape.width,
-       channels(unit.output), unit.window, out);
-  add_moments(unit.output, n, out, program_->values[unit.output].pixels(), true);
+  const auto kernel = unit.kind == Unit::Kind::max_pool ? kernels_.max_pool : kernels_.avg_pool;
+  kernel(image(unit.input.value, n, thread) + unit.input.first, pixel(unit.input.value), shape.height, shape.width,
+         channels(unit.output), unit.window, image(unit.output, n, thread));
+}
+
+void CellRun::make_fleeting(const std::vector<Term>& terms, int n, int thread) const {
+  for (const Term& term : terms) {
+    if (remade_.always[term.read.value]) pool(maker_[term.read.value], n, thread);
+  }
 }
 
 // Rows of what is read, normalised and rectified, with a halo.
@@ -217,14 +286,15 @@ void CellRun::make_ready(const Read& read, int n, int thread, int first, int row
 const float* CellRun::padded_input(int index, int n, int thread) {
   const Read& read = program_->units[index].input;
   const Halo& halo = halos_[index];
-  Scratch& scratch = *scratch_[thread];
   const ValueShape& shape = program_->values[read.value];
-  if (scratch.held_image != n || scratch.held != read) {
-    make_ready(read, n, thread, 0, shape.height, halo, scratch.input);
-    scratch.held = read;
-    scratch.held_image = n;
+  auto& held = scratch_[thread]->held;
+  if (held[1].data && (held[0].image != n || held[0].read != read)) std::swap(held[0], held[1]);
+  if (held[0].image != n || held[0].read != read) {
+    held[0].read = read;
+    held[0].image = n;
+    make_ready(read, n, thread, 0, shape.height, halo, held[0].data);
   }
-  return scratch.input + (static_cast<ptrdiff_t>(halo.h) * (shape.width + 2 * halo.w) + halo.w) * padded(read.channels);
+  return held[0].data + (static_cast<ptrdiff_t>(halo.h) * (shape.width + 2 * halo.w) + halo.w) * padded(read.channels);
 }
 
 const float* CellRun::ready_rows(int index, int n, int thread, int first, int rows) {
@@ -233,9 +303,9 @@ const float* CellRun::ready_rows(int index, int n, int thread, int first, int ro
   Scratch& scratch = *scratch_[thread];
   if (read.norm < 0 && !read.relu && padded(read.channels) == pixel(read.value))
     return image(read.value, n, thread) + first * shape.width * pixel(read.value);
-  scratch.held_image = -1;
-  make_ready(read, n, thread, first, rows, {}, scratch.input);
-  return scratch.input;
+  scratch.held[0].image = -1;
+  make_ready(read, n, thread, first, rows, {}, scratch.held[0].data);
+  return scratch.held[0].data;
 }
 
 namespace {
@@ -252,7 +322,7 @@ constexpr Taps kOneTap = {&kHere, 1};
 
 }  // namespace
 
-void CellRun::convolve(int index, int n, int thread) {
+void CellRun::convolve(int index, int n, int thread, bool again) {
   const Unit& unit = program_->units[index];
   Scratch& scratch = *scratch_[thread];
   // Without a halo the input is made ready a few rows at a time, while they are in the cache.
@@ -272,7 +342,7 @@ void CellRun::convolve(int index, int n, int thread) {
   for (int y = 0; y < out.height; y += chunk) {
     const int rows = std::min(chunk, out.height - y), pixels = rows * out.width;
     float* place = result + static_cast<ptrdiff_t>(y) * out.width * cop;
-    float* to = streams_ ? scratch.result_rows : place;
+    float* to = streams_ && !again ? scratch.result_rows : place;
     float* made = separable && !unit.dense.empty() ? scratch.rows : to;
     const int first = y * unit.stride_h;
     const float* at = by_rows ? ready_rows(index, n, thread, first, std::min(rows * unit.stride_h, in.height - first))
@@ -291,8 +361,8 @@ void CellRun::convolve(int index, int n, int thread) {
       }
     }
     if (made != to) kernels_.dense(made, kOneTap, ci, dense, cip, pixels, cop, false, to);
-    add_moments(unit.output, n, to, pixels, y == 0);
-    if (streams_) kernels_.stream(to, static_cast<size_t>(pixels) * cop, place);
+    if (!again) add_moments(unit.output, n, to, pixels, y == 0);
+    if (to != place) kernels_.stream(to, static_cast<size_t>(pixels) * cop, place);
   }
 }
 
@@ -358,6 +428,7 @@ void CellRun::run_mix(const Mix& mix, int n, int thread) {
   const int c = padded(shape.channels / mix.partial);
   float* out = image(mix.output, n, thread);
   const auto add_up = [&](const std::vector<Term>& terms, int width, float* to, ptrdiff_t to_pixel) {
+    make_fleeting(terms, n, thread);
     fill_terms(terms, width, n, thread);
     kernels_.mix(scratch.terms.data(), static_cast<int>(terms.size()), scratch.bias.data(), shape.pixels(), width, to,
                  to_pixel);

@@ -26,6 +26,7 @@ struct ForwardCall {
   int threads = 1;
   bool training = true;  // batch norms use the statistics of the batch and update the running ones
   bool keep = true;      // a backward pass may follow
+  bool lean = false;     // which makes again what can be made cheaply, instead of finding it kept
   std::vector<const float*> inputs{};
   std::vector<const float*> parameters{};
   std::vector<RunningStatistics> running{};  // per norm
@@ -52,7 +53,7 @@ class CellRun {
   CellRun(std::shared_ptr<const CellProgram> program, ForwardCall call, float* output);
   ~CellRun();
 
-  // Once. The inputs of the forward call must still be there; weights and parameters need not.
+  // Once. The inputs of the forward call and its output must still be as they were; weights and parameters need not.
   void backward(const BackwardCall& call);
 
  private:
@@ -67,12 +68,18 @@ class CellRun {
 
   void place_inputs();
   void place_values();
+  void place_fleeting();
   void place_in_output();
+  bool is_output(int value) const;
   void pack_weights(const std::vector<const float*>& parameters);
   void run_phase(const std::vector<Step>& steps);
   void run_unit(int index, int n, int thread);
+  void pool(int index, int n, int thread) const;
+  // Makes those terms that are never kept, for one image.
+  void make_fleeting(const std::vector<Term>& terms, int n, int thread) const;
   void run_plain(int index) const;
-  void convolve(int index, int n, int thread);
+  // `again`: for the backward pass, which needs the result near and knows its moments.
+  void convolve(int index, int n, int thread, bool again = false);
   void add_moments(int value, int n, const float* rows, size_t pixels, bool first);
   void run_mix(const Mix& mix, int n, int thread);
   void write_output(int value, int n, const float* image) const;
@@ -88,7 +95,7 @@ class CellRun {
   float* image(int value, int n, int thread) const;
   float weight(int row, int n) const;
   void make_ready(const Read& read, int n, int thread, int first, int rows, const Halo& halo, float* to) const;
-  // The input of a convolution, transformed and with a halo; kept until another one is asked for.
+  // The input of a convolution, transformed and with a halo; kept until two others are asked for.
   const float* padded_input(int unit, int n, int thread);
   // Some rows of it, where there is no halo.
   const float* ready_rows(int unit, int n, int thread, int first, int rows);
@@ -101,10 +108,12 @@ class CellRun {
   const ImageKernels& kernels_;
   ForwardSchedule schedule_;
   Packing packing_;
-  std::vector<float> mixture_;        // a copy of the weights
-  std::vector<Halo> halos_;           // per unit; the same for all that read the same
-  std::vector<bool> normalised_;      // per value: somebody reads it normalised
-  std::vector<float*> value_;         // first image of each value
+  std::vector<float> mixture_;    // a copy of the weights
+  std::vector<Halo> halos_;       // per unit; the same for all that read the same
+  std::vector<bool> normalised_;  // per value: somebody reads it normalised
+  Remade remade_;
+  std::vector<int> maker_;     // per value: the unit that makes it, -1: none
+  std::vector<float*> value_;  // first image of each value
   std::vector<ptrdiff_t> pixel_;
   std::vector<size_t> image_stride_;  // floats to the next image; 0 where every thread has its own
   std::vector<size_t> thread_stride_;
@@ -113,6 +122,7 @@ class CellRun {
   bool in_output_ = false;  // states lie in the output
   std::vector<NormCoefficients> norms_;
   Block packed_, values_, imported_, moments_;
+  Block passing_, fleeting_;  // values that are not kept for the backward pass; that are not kept at all
   std::vector<std::unique_ptr<Scratch>> scratch_;  // per thread
 };
 

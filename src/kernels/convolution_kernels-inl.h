@@ -216,8 +216,8 @@ void add_strided(const float* from, int pixels, int c, float* to, ptrdiff_t step
 
 // ---- dense convolution: a matrix product whose rows are pixels
 
-// Pixels in groups of four, each with its own pointer: four addresses then take two more registers for all groups, where
-// an offset per pixel would be fetched from memory with every input.
+// Pixels in groups of four, each with its own pointer: four addresses then take two more registers for all groups,
+// where an offset per pixel would be fetched from memory with every input.
 template <int kPixels, int kVectors, class D>
 HWY_INLINE void dense_tile(D d, const float* in, Taps taps, int ci, const float* weights, ptrdiff_t step, int co,
                            bool add, float* out) {

@@ -31,16 +31,22 @@ class Pool {
     return *pool;
   }
 
-  float* take(size_t bytes) {
+  // Sets `bytes` to the size of what it gives: the smallest kept block that is large enough, unless most of it would
+  // lie idle. What one pass of a step leaves is so used by the next, which asks for other sizes.
+  float* take(size_t& bytes) {
+    constexpr size_t kMostTimes = 4;
     const std::lock_guard lock(mutex_);
+    float* data = nullptr;
+    if (const auto kept = kept_.lower_bound(bytes); kept != kept_.end() && kept->first <= kMostTimes * bytes) {
+      bytes = kept->first;
+      data = kept->second;
+      kept_.erase(kept);
+    } else {
+      data = allocate(bytes);
+    }
     in_use_ += bytes;
     peak_ = std::max(peak_, in_use_);
-    if (const auto kept = kept_.find(bytes); kept != kept_.end()) {
-      float* data = kept->second;
-      kept_.erase(kept);
-      return data;
-    }
-    return allocate(bytes);
+    return data;
   }
 
   void give_back(float* data, size_t bytes) {

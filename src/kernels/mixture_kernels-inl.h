@@ -218,7 +218,8 @@ HWY_INLINE void product_sums(D d, const float* g, const MixTerm* terms, size_t f
     for (int t = 0; t < kTerms; ++t) even[t] = hn::MulAdd(last, hn::Sub(hn::LoadU(d, x[t]), centre[t]), even[t]);
   }
   NASCENT_UNROLL
-  for (int t = 0; t < kTerms; ++t) add_to(d, hn::Add(even[t], odd[t]), sums + static_cast<ptrdiff_t>(2 * t + 1) * c + b);
+  for (int t = 0; t < kTerms; ++t)
+    add_to(d, hn::Add(even[t], odd[t]), sums + static_cast<ptrdiff_t>(2 * t + 1) * c + b);
 }
 
 // Over a stretch of pixels, for a term with relu; added to both its rows.
@@ -271,9 +272,8 @@ void mix_sums(const float* g, const MixTerm* terms, int count, size_t pixels, in
     float* to_sums = sums + static_cast<ptrdiff_t>(2 * t + 1) * c;
     const auto plain = [](const MixTerm& term) { return !term.relu; };
     if (t + kAtOnce <= count && std::all_of(here, here + kAtOnce, plain)) {
-      in_stretches([&](auto d, int b, size_t from, size_t to) {
-        product_sums<kAtOnce>(d, g, here, from, to, b, c, to_sums);
-      });
+      in_stretches(
+          [&](auto d, int b, size_t from, size_t to) { product_sums<kAtOnce>(d, g, here, from, to, b, c, to_sums); });
       t += kAtOnce;
     } else {
       in_stretches([&](auto d, int b, size_t from, size_t to) {

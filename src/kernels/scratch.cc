@@ -36,7 +36,7 @@ ScratchSizes scratch_sizes(const CellProgram& program, const std::vector<Halo>& 
   return sizes;
 }
 
-Scratch::Scratch(const ScratchSizes& sizes, bool backward) {
+Scratch::Scratch(const ScratchSizes& sizes, bool backward, bool lean) {
   constexpr size_t kSlack = 64;  // vectors may be read a little past the end
   size_t total = 0;
   std::vector<std::pair<float**, size_t>> parts;
@@ -44,13 +44,14 @@ Scratch::Scratch(const ScratchSizes& sizes, bool backward) {
     parts.emplace_back(&part, total);
     total += (floats + kSlack + 15) / 16 * 16;
   };
-  want(input, sizes.input);
+  want(held[0].data, sizes.input);
   want(rows, sizes.rows);
   want(result_rows, sizes.rows);
   want(plane, sizes.plane);
   want(other_plane, sizes.plane);
   want(tiles, sizes.tiles);
   if (backward) {
+    if (lean) want(held[1].data, sizes.input);
     want(input_gradient, sizes.input);
     want(between, sizes.between);
     want(gradient_rows, sizes.rows);

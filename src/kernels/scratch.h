@@ -27,13 +27,18 @@ inline int rows_at_once(int width, int channels) {
 ScratchSizes scratch_sizes(const CellProgram& program, const std::vector<Halo>& halos, bool backward);
 
 struct Scratch {
-  Scratch(const ScratchSizes& sizes, bool backward);
+  Scratch(const ScratchSizes& sizes, bool backward, bool lean);
 
-  // Of the padded input that `input` holds.
-  Read held;
-  int held_image = -1;
+  // Padded inputs of convolutions: the last one asked for, and in a lean backward pass the one before.
+  struct PaddedInput {
+    Read read;
+    int image = -1;
+    float* data = nullptr;
+  };
+  PaddedInput held[2];
+  void forget_inputs() { held[0].image = held[1].image = -1; }
 
-  float *input, *input_gradient = nullptr, *between = nullptr;
+  float *input_gradient = nullptr, *between = nullptr;
   float *rows, *result_rows, *gradient_rows = nullptr;
   float *plane, *other_plane;
   float* tiles;

@@ -122,7 +122,7 @@ Result run(const Case& test, Engine engine, at::ScalarType type) {
   Result result;
   const size_t before = kernels::block_bytes_in_use();
   result.output = cell.forward(inputs, context);
-  EXPECT_EQ(kernels::block_bytes_in_use() > before, engine == Engine::fused) << "which engine ran?";
+  EXPECT_EQ(kernels::block_bytes_in_use() > before, is_fused(engine)) << "which engine ran?";
   std::vector<std::string> names;
   std::vector<at::Tensor> wanted;
   for (size_t i = 0; i < inputs.size(); ++i) {
@@ -158,8 +158,11 @@ double difference(const at::Tensor& a, const at::Tensor& truth, double floor) {
 void expect_same(const Case& test) {
   SCOPED_TRACE(test.name);
   const Result exact = run(test, Engine::reference, at::kDouble), twin = run(test, Engine::reference, at::kFloat),
-               fused = run(test, Engine::fused, at::kFloat);
+               fused = run(test, Engine::fused, at::kFloat), lean = run(test, Engine::lean, at::kFloat);
   ASSERT_EQ(fused.output.sizes(), exact.output.sizes());
+  EXPECT_TRUE(at::equal(lean.output, fused.output));
+  for (size_t i = 0; i < fused.gradients.size(); ++i)
+    EXPECT_TRUE(at::equal(lean.gradients[i].second, fused.gradients[i].second)) << fused.gradients[i].first;
   double floor = 0;
   for (const auto& [name, gradient] : exact.gradients) floor = std::max(floor, 1e-3 * gradient.norm().item<double>());
   double unavoidable = 0;
@@ -474,6 +477,49 @@ TEST(FusedCell, InferenceWithPlainOperations) {
     for (size_t i = 0; i < outputs.size() / 2; ++i)
       EXPECT_LT(difference(outputs[i], outputs[outputs.size() / 2 + i], 0), 1e-5) << i;
   }
+}
+
+// The first pass uses up what was kept for it; a second one comes from the plain twin.
+TEST(FusedCell, ARetainedGraphCanBePassedAgain) {
+  const EngineScope scope(Engine::fused);
+  const CellPlan plan = supernet_cells("darts", 8, {3, 8, 8}).front();
+  Cell cell(plan);
+  initialise(cell, 5, "torch");
+  std::vector<at::Tensor> inputs;
+  for (size_t i = 0; i < plan.input_shapes.size(); ++i) {
+    const Shape& shape = plan.input_shapes[i];
+    inputs.push_back(random_tensor({4, shape.channels, shape.height, shape.width}, 1 + i).requires_grad_());
+  }
+  CellMixture mixture;
+  mixture.ops = at::softmax(random_tensor({sites_of(plan), ops_of(plan)}, 2), 1).requires_grad_();
+  const at::Tensor loss = cell.forward(inputs, {.mixture = &mixture}).square().sum();
+  const size_t held = kernels::block_bytes_in_use();
+  const at::Tensor first = torch::autograd::grad({loss}, {mixture.ops}, {}, /*retain_graph=*/true)[0];
+  EXPECT_LT(kernels::block_bytes_in_use(), held);
+  const at::Tensor second = torch::autograd::grad({loss}, {mixture.ops})[0];
+  EXPECT_LT(difference(second, first, 0), 1e-4);
+}
+
+// The output may hold states that the backward pass reads; who writes into it gets the gradients all the same.
+TEST(FusedCell, TheOutputMayBeWrittenTo) {
+  const CellPlan plan = supernet_cells("darts", 8, {3, 8, 8}).front();
+  std::vector<at::Tensor> gradients;
+  for (const Engine engine : {Engine::lean, Engine::reference}) {
+    const EngineScope scope(engine);
+    Cell cell(plan);
+    initialise(cell, 5, "torch");
+    std::vector<at::Tensor> inputs;
+    for (size_t i = 0; i < plan.input_shapes.size(); ++i) {
+      const Shape& shape = plan.input_shapes[i];
+      inputs.push_back(random_tensor({4, shape.channels, shape.height, shape.width}, 1 + i));
+    }
+    CellMixture mixture;
+    mixture.ops = at::softmax(random_tensor({sites_of(plan), ops_of(plan)}, 2), 1).requires_grad_();
+    at::Tensor output = cell.forward(inputs, {.mixture = &mixture});
+    output.mul_(2);
+    gradients.push_back(torch::autograd::grad({output.square().sum()}, {mixture.ops})[0]);
+  }
+  EXPECT_LT(difference(gradients[0], gradients[1], 0), 1e-4);
 }
 
 // A gradient that is to be differentiated again comes from the plain twin, without being asked for.
