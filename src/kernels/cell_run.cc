@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
-#include <set>
 
 #include "kernels/parallel.h"
 #include "kernels/scratch.h"
@@ -30,9 +29,6 @@ std::vector<Halo> shared_halos(const CellProgram& program) {
   }
   return halos;
 }
-
-// Floats behind a value that vectors may read.
-constexpr size_t kSlack = 64;
 
 }  // namespace
 
@@ -82,148 +78,6 @@ void CellRun::pack_weights(const std::vector<const float*>& parameters) {
   packed_ = Block(packing_.floats());
   for_each(static_cast<int>(program_->units.size()), call_.threads,
            [&](int unit, int) { packing_.pack(unit, parameters, packed_.data()); });
-}
-
-// Every value has its place for the whole batch if it is needed again; else only as long as it is read, and where
-// everything is one phase, only one image per thread.
-void CellRun::place_values() {
-  const size_t count = program_->values.size();
-  const bool per_thread = !call_.keep && schedule_.phases.size() <= 1;
-  const int last = static_cast<int>(schedule_.phases.size());
-  std::vector<Resident> kept(count), passing(count);
-  value_.assign(count, nullptr);
-  image_stride_.assign(count, 0);
-  thread_stride_.assign(count, 0);
-  for (size_t v = 0; v < count; ++v) pixel_.push_back(channels(static_cast<int>(v)));
-  moments_offset_.assign(count, 0);
-  size_t moments = 0;
-  place_in_output();
-  place_fleeting();
-  for (size_t v = program_->inputs; v < count; ++v) {
-    const size_t floats = image_floats(static_cast<int>(v));
-    const bool keep = call_.keep && !remade_.backward[v];
-    moments_offset_[v] = moments;
-    if (normalised_[v]) moments += size_t{3} * channels(static_cast<int>(v)) * call_.images;
-    if (remade_.always[v] || (in_output_ && is_output(static_cast<int>(v)))) continue;
-    (keep ? kept : passing)[v] = {floats * (per_thread ? call_.threads : call_.images) + kSlack, schedule_.phase[v],
-                                  keep ? last : schedule_.last[v]};
-    (per_thread ? thread_stride_ : image_stride_)[v] = floats;
-  }
-  const MemoryPlan plan = plan_memory(kept), passing_plan = plan_memory(passing);
-  values_ = Block(plan.floats);
-  passing_ = Block(passing_plan.floats);
-  // What is read again only in a later phase would push everything else out of the cache, and be read before it is
-  // written.
-  constexpr size_t kTooMuchForCaches = size_t{8} << 20;
-  streams_ = !per_thread && plan.floats + passing_plan.floats > kTooMuchForCaches;
-  for (size_t v = program_->inputs; v < count; ++v) {
-    if (value_[v]) continue;
-    const bool passes = passing[v].floats > 0;
-    value_[v] = passes ? passing_.data() + passing_plan.offsets[v] : values_.data() + plan.offsets[v];
-    std::fill_n(value_[v] + (passes ? passing : kept)[v].floats - kSlack, kSlack, 0.0f);
-  }
-  if (call_.training) moments_ = Block(moments);
-}
-
-bool CellRun::is_output(int value) const {
-  return std::count(program_->outputs.begin(), program_->outputs.end(), value) > 0;
-}
-
-// Values that are made where they are read have one image per thread, beside those of others that the same mixture
-// reads.
-void CellRun::place_fleeting() {
-  std::vector<int> slot(program_->values.size(), -1);
-  constexpr size_t kLine = 16;
-  size_t floats = 0;
-  int slots = 0;
-  for (const Mix& mix : program_->mixes) {
-    std::set<int> taken;
-    const auto each = [&](const auto& action) {
-      for (const auto* terms : {&mix.terms, &mix.bypass}) {
-        for (const Term& term : *terms) {
-          if (remade_.always[term.read.value]) action(term.read.value);
-        }
-      }
-    };
-    each([&](int value) { taken.insert(slot[value]); });
-    each([&](int value) {
-      if (slot[value] < 0) {
-        slot[value] = 0;
-        while (taken.count(slot[value])) ++slot[value];
-        taken.insert(slot[value]);
-      }
-      slots = std::max(slots, slot[value] + 1);
-      floats = std::max(floats, (image_floats(value) + kSlack) / kLine * kLine);
-    });
-  }
-  fleeting_ = Block(floats * slots * call_.threads);
-  std::fill_n(fleeting_.data(), floats * slots * call_.threads, 0.0f);
-  for (size_t v = 0; v < program_->values.size(); ++v) {
-    if (!remade_.always[v]) continue;
-    value_[v] = fleeting_.data() + floats * std::max(slot[v], 0);
-    thread_stride_[v] = floats * slots;
-  }
-}
-
-// A state lies in the cell's output itself where that can be read and written in whole vectors. This saves a copy, and
-// memory; but for a pass that reads its states again and again it is faster to have each of them together.
-void CellRun::place_in_output() {
-  const std::vector<int>& outputs = program_->outputs;
-  const auto readers = readers_of(*program_);
-  const auto fits = [&](int value) {
-    const auto within = [&](const Reader& reader) {
-      const Read& read = read_of(*program_, reader);
-      return read.first + padded(read.channels) <= channels(value);
-    };
-    return program_->values[value].channels == channels(value) &&
-           std::count(outputs.begin(), outputs.end(), value) == 1 &&
-           std::all_of(readers[value].begin(), readers[value].end(), within);
-  };
-  in_output_ = (!call_.keep || call_.lean) && std::all_of(outputs.begin(), outputs.end(), fits);
-  float* place = output_;
-  for (const int value : outputs) {
-    if (!in_output_) return;
-    value_[value] = place;
-    pixel_[value] = program_->output_channels();
-    image_stride_[value] = program_->values[value].pixels() * pixel_[value];
-    thread_stride_[value] = 0;
-    place += program_->values[value].channels;
-  }
-}
-
-// Inputs are read where they are if whole vectors can be.
-void CellRun::place_inputs() {
-  std::vector<size_t> offsets;
-  size_t floats = 0;
-  const auto readers = readers_of(*program_);
-  std::vector<bool> import(program_->inputs);
-  for (int v = 0; v < program_->inputs; ++v) {
-    import[v] = program_->values[v].channels != channels(v);
-    for (const Reader& reader : readers[v]) {
-      const Read& read = read_of(*program_, reader);
-      if (read.channels != padded(read.channels)) import[v] = true;
-    }
-    offsets.push_back(floats);
-    image_stride_[v] = image_floats(v);
-    if (import[v]) floats += image_stride_[v] * call_.images + 64;
-  }
-  if (floats > 0) {
-    imported_ = Block(floats);
-    std::fill_n(imported_.data() + floats - 64, 64, 0.0f);
-  }
-  for (int v = 0; v < program_->inputs; ++v) {
-    if (!import[v]) {
-      value_[v] = const_cast<float*>(call_.inputs[v]);  // never written
-      continue;
-    }
-    value_[v] = imported_.data() + offsets[v];
-    const ValueShape& shape = program_->values[v];
-    const float* from = call_.inputs[v];
-    for_each(call_.images, call_.threads, [&](int n, int) {
-      kernels_.pad(from + n * shape.pixels() * shape.channels, shape.channels, shape.channels, shape.height,
-                   shape.width, nullptr, nullptr, false, value_[v] + n * image_stride_[v], channels(v), 0, 0);
-    });
-  }
 }
 
 float* CellRun::image(int value, int n, int thread) const {
@@ -308,20 +162,6 @@ const float* CellRun::ready_rows(int index, int n, int thread, int first, int ro
   return scratch.held[0].data;
 }
 
-namespace {
-
-// Taps as offsets into an image whose rows are `row` floats and pixels `c` floats apart.
-Taps offsets_of(const std::vector<TapAt>& taps, ptrdiff_t row, ptrdiff_t c, std::vector<ptrdiff_t>& storage) {
-  storage.resize(taps.size());
-  for (size_t t = 0; t < taps.size(); ++t) storage[t] = taps[t].dy * row + taps[t].dx * c;
-  return {storage.data(), static_cast<int>(taps.size())};
-}
-
-constexpr ptrdiff_t kHere = 0;
-constexpr Taps kOneTap = {&kHere, 1};
-
-}  // namespace
-
 void CellRun::convolve(int index, int n, int thread, bool again) {
   const Unit& unit = program_->units[index];
   Scratch& scratch = *scratch_[thread];
@@ -333,7 +173,7 @@ void CellRun::convolve(int index, int n, int thread, bool again) {
   const ptrdiff_t row = static_cast<ptrdiff_t>(in.width + 2 * halos_[index].w) * cip;
   const ptrdiff_t step = static_cast<ptrdiff_t>(unit.stride_w) * cip;
   const bool separable = !unit.depthwise.empty();
-  const Taps taps = offsets_of(separable ? unit.depthwise : unit.dense, row, cip, scratch.offsets);
+  const Taps taps = scratch.tap_offsets(separable ? unit.depthwise : unit.dense, row, cip);
   const float *depthwise = packed_.data() + packing_.unit(index).depthwise,
               *dense = packed_.data() + packing_.unit(index).dense;
   float* result = image(unit.output, n, thread);

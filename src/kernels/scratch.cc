@@ -61,4 +61,10 @@ Scratch::Scratch(const ScratchSizes& sizes, bool backward, bool lean) {
   for (const auto& [part, offset] : parts) *part = block_.data() + offset;
 }
 
+Taps Scratch::tap_offsets(const std::vector<TapAt>& taps, ptrdiff_t row, ptrdiff_t c, int sign) {
+  offsets_.clear();
+  for (const TapAt& tap : taps) offsets_.push_back(sign * (tap.dy * row + tap.dx * c));
+  return {offsets_.data(), static_cast<int>(offsets_.size())};
+}
+
 }  // namespace nascent::kernels

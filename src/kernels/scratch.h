@@ -26,6 +26,10 @@ inline int rows_at_once(int width, int channels) {
 
 ScratchSizes scratch_sizes(const CellProgram& program, const std::vector<Halo>& halos, bool backward);
 
+// That of a pointwise convolution.
+inline constexpr ptrdiff_t kHere = 0;
+inline constexpr Taps kOneTap = {&kHere, 1};
+
 struct Scratch {
   Scratch(const ScratchSizes& sizes, bool backward, bool lean);
 
@@ -46,9 +50,13 @@ struct Scratch {
   std::vector<Inflow> inflows;
   std::vector<float> coefficients, bias, value_scale, constant;
   const float* centre = nullptr;
-  std::vector<ptrdiff_t> offsets;
+
+  // Taps as offsets into an image whose rows are `row` floats and pixels `c` floats apart, or against them (sign = -1).
+  // Good until the next call.
+  Taps tap_offsets(const std::vector<TapAt>& taps, ptrdiff_t row, ptrdiff_t c, int sign = 1);
 
  private:
+  std::vector<ptrdiff_t> offsets_;
   Block block_;
 };
 

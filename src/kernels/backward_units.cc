@@ -1,0 +1,259 @@
+// The backward pass through pools and convolutions: from the gradient of what a unit made to those of what it read and
+// of its weights, for one image.
+#include <algorithm>
+
+#include "kernels/cell_backward.h"
+#include "kernels/scratch.h"
+
+namespace nascent::kernels {
+
+void CellBackward::gather(int value, int n, int thread) {
+  Scratch& scratch = *run_.scratch_[thread];
+  const size_t c = run_.channels(value);
+  scratch.inflows.clear();
+  scratch.value_scale.clear();
+  const auto add = [&](const float* gradient, float weight, int norm, bool relu) {
+    Inflow inflow = {.gradient = gradient, .weight = weight};
+    if (norm >= 0) {
+      const CellRun::NormCoefficients& coefficients = run_.norms_[norm];
+      inflow.scale = coefficients.scale.data();
+      if (relu) {
+        inflow.relu_scale = coefficients.scale.data();
+        inflow.relu_shift = coefficients.shift.data();
+      }
+      if (!norms_[norm].value_scale.empty()) {
+        if (scratch.value_scale.empty()) {
+          scratch.value_scale.assign(c, 0.0f);
+          scratch.constant.assign(c, 0.0f);
+          scratch.centre = coefficients.mean.data();
+        }
+        for (size_t k = 0; k < c; ++k) {
+          scratch.value_scale[k] += norms_[norm].value_scale[k];
+          scratch.constant[k] += norms_[norm].constant[k];
+        }
+      }
+    }
+    scratch.inflows.push_back(inflow);
+  };
+  if (between_[value]) {  // what all readers want is together
+    // The relu is behind us: visit() let pass only what was active.
+    add(between_[value] + n * run_.image_floats(value), 1, between_norm(value), false);
+    return;
+  }
+  for (const Reader& reader : readers_[value]) {
+    if (!reader.is_mix) continue;  // has no gradient of its own: nobody wants it
+    const Mix& mix = program_.mixes[reader.index];
+    const Term& term = (reader.is_bypass ? mix.bypass : mix.terms)[reader.term];
+    add(plane(reader.index, reader.is_bypass, n), run_.weight(term.weight, n), term.read.norm, term.read.relu);
+  }
+}
+
+void CellBackward::output_gradient(int value, int n, int thread, size_t from, size_t pixels, float* to) {
+  Scratch& scratch = *run_.scratch_[thread];
+  const size_t c = run_.channels(value);
+  for (Inflow& inflow : scratch.inflows) inflow.gradient += from * c;
+  kernels_.combine(scratch.inflows.data(), static_cast<int>(scratch.inflows.size()),
+                   run_.image(value, n, thread) + from * c, scratch.centre,
+                   scratch.value_scale.empty() ? nullptr : scratch.value_scale.data(), scratch.constant.data(), pixels,
+                   static_cast<int>(c), to);
+  for (Inflow& inflow : scratch.inflows) inflow.gradient -= from * c;
+}
+
+// Brings a row of what output_gradient() reads nearer. Little by little, between computations, costs nothing; at once
+// it would be waited for.
+void CellBackward::fetch_row(int value, int n, int thread, int row) const {
+  const ValueShape& shape = program_.values[value];
+  if (row >= shape.height) return;
+  const size_t floats = static_cast<size_t>(shape.width) * run_.channels(value);
+  fetch_ahead(run_.image(value, n, thread) + row * floats, floats);
+  if (between_[value]) fetch_ahead(between_[value] + n * run_.image_floats(value) + row * floats, floats);
+}
+
+void CellBackward::add_from_pools(int value, int n, int thread, float* gradient) {
+  Scratch& scratch = *run_.scratch_[thread];
+  const ValueShape& shape = program_.values[value];
+  const int c = run_.channels(value);
+  for (const Reader& reader : readers_[value]) {
+    if (reader.is_mix) continue;
+    const Unit& unit = program_.units[reader.index];
+    if (!unit.is_pool()) continue;
+    const int width = run_.channels(unit.output);
+    if (run_.remade_.always[unit.output]) run_.pool(reader.index, n, thread);
+    gather(unit.output, n, thread);
+    output_gradient(unit.output, n, thread, 0, program_.values[unit.output].pixels(), scratch.other_plane);
+    if (unit.kind == Unit::Kind::avg_pool) {
+      kernels_.avg_pool_backward(shape.height, shape.width, width, unit.window, scratch.other_plane,
+                                 gradient + unit.input.first, c);
+    } else {
+      kernels_.max_pool_backward(run_.image(value, n, thread) + unit.input.first, run_.pixel(value), shape.height,
+                                 shape.width, width, unit.window, run_.image(unit.output, n, thread),
+                                 scratch.other_plane, gradient + unit.input.first, c);
+    }
+  }
+}
+
+void CellBackward::add_from_convolutions(int value, int n, int thread, float* gradient, float* weight_gradients) {
+  Scratch& scratch = *run_.scratch_[thread];
+  const ValueShape& shape = program_.values[value];
+  std::vector<int> units;
+  for (const Reader& reader : readers_[value]) {
+    if (!reader.is_mix && program_.units[reader.index].kind == Unit::Kind::convolution) units.push_back(reader.index);
+  }
+  // Those that read the same share the padded input and its gradient.
+  while (!units.empty()) {
+    const int leader = units.front();
+    const Read& read = program_.units[leader].input;
+    const Halo halo = run_.halos_[leader];
+    const int c = padded(read.channels);
+    const ptrdiff_t row = static_cast<ptrdiff_t>(shape.width + 2 * halo.w) * c;
+    const float* input = run_.padded_input(leader, n, thread);
+    // The first to come writes the gradient, others add to it; with a stride some pixels get nothing.
+    const bool strided = program_.units[leader].stride_h > 1 || program_.units[leader].stride_w > 1;
+    if (gradient && strided) std::fill_n(scratch.input_gradient, row * (shape.height + 2 * halo.h), 0.0f);
+    std::vector<int> others;
+    std::erase_if(units, [&](int unit) {
+      const bool same = program_.units[unit].input == read;
+      if (same) others.push_back(unit);
+      return same;
+    });
+    for (size_t i = 0; i < others.size(); ++i) {
+      convolution(others[i], n, thread, input, gradient != nullptr, i > 0 || strided, weight_gradients);
+    }
+    if (!gradient) continue;
+    const float* inner = scratch.input_gradient + halo.h * row + static_cast<ptrdiff_t>(halo.w) * c;
+    kernels_.pass_where_active(inner, read.relu ? input : nullptr, row, shape.height, shape.width, c, !lone_[value],
+                               gradient + read.first, run_.channels(value));
+  }
+}
+
+void CellBackward::convolution(int index, int n, int thread, const float* input, bool wants_input, bool add,
+                               float* weight_gradients) {
+  if (!wants_input && !weight_gradients) return;
+  const Unit& unit = program_.units[index];
+  Scratch& scratch = *run_.scratch_[thread];
+  const Halo halo = run_.halos_[index];
+  const int c = padded(unit.input.channels);
+  const ptrdiff_t inner =
+      (static_cast<ptrdiff_t>(halo.h) * (program_.values[unit.input.value].width + 2 * halo.w) + halo.w) * c;
+  float* input_gradient = wants_input ? scratch.input_gradient + inner : nullptr;
+  gather(unit.output, n, thread);
+  const auto kind = unit.depthwise.empty() ? &CellBackward::dense : &CellBackward::separable;
+  (this->*kind)(index, n, thread, input, input_gradient, add, weight_gradients);
+}
+
+// Depthwise, then pointwise (or nothing). The image between the two is made anew, row by row.
+void CellBackward::separable(int index, int n, int thread, const float* input, float* input_gradient, bool add,
+                             float* weight_gradients) {
+  const Unit& unit = program_.units[index];
+  Scratch& scratch = *run_.scratch_[thread];
+  const ValueShape &in = program_.values[unit.input.value], &out = program_.values[unit.output];
+  const Halo halo = run_.halos_[index];
+  const int ci = unit.input.channels, cip = padded(ci), cop = run_.channels(unit.output);
+  const ptrdiff_t row = static_cast<ptrdiff_t>(in.width + 2 * halo.w) * cip;
+  const ptrdiff_t step = static_cast<ptrdiff_t>(unit.stride_w) * cip;
+  const bool strided = unit.stride_h > 1 || unit.stride_w > 1;
+  const float* depthwise_weights = run_.packed_.data() + run_.packing_.unit(index).depthwise;
+  const float* transposed = run_.packed_.data() + run_.packing_.unit(index).transposed;
+  // The gradient between the two halves has a halo of zeros where the depthwise one is turned around over it.
+  const Halo around = strided ? Halo{} : halo;
+  const ptrdiff_t between_row = static_cast<ptrdiff_t>(out.width + 2 * around.w) * cip;
+  float* between = scratch.between + around.h * between_row + static_cast<ptrdiff_t>(around.w) * cip;
+  std::fill_n(scratch.between, around.h * between_row, 0.0f);
+  std::fill_n(scratch.between + (out.height + around.h) * between_row, around.h * between_row, 0.0f);
+  for (int y = 0; y < out.height; ++y) {
+    std::fill_n(between + y * between_row - around.w * cip, around.w * cip, 0.0f);
+    std::fill_n(between + y * between_row + static_cast<ptrdiff_t>(out.width) * cip, around.w * cip, 0.0f);
+  }
+  const Taps taps = scratch.tap_offsets(unit.depthwise, row, cip);
+  const int chunk = rows_at_once(out.width, std::max(cip, cop));
+  for (int y = 0; y < out.height; y += chunk) {
+    const int rows = std::min(chunk, out.height - y), pixels = rows * out.width;
+    const bool pointwise = !unit.dense.empty();
+    output_gradient(unit.output, n, thread, static_cast<size_t>(y) * out.width, pixels, scratch.gradient_rows);
+    if (weight_gradients && pointwise) {
+      for (int r = 0; r < rows; ++r)
+        kernels_.depthwise(input + (y + r) * unit.stride_h * row, taps, depthwise_weights, step, out.width, cip, false,
+                           scratch.rows + static_cast<ptrdiff_t>(r) * out.width * cip);
+      kernels_.dense_weights(scratch.rows, 0, kOneTap, ci, cip, scratch.gradient_rows, 0, 1, pixels, cop,
+                             weight_gradients + run_.packing_.dense_gradient(index));
+    }
+    for (int r = 0; r < rows; ++r) {
+      const float* from = scratch.gradient_rows + static_cast<ptrdiff_t>(r) * out.width * cop;
+      float* to = between + (y + r) * between_row;
+      if (pointwise) {
+        kernels_.dense(from, kOneTap, out.channels, transposed, cop, out.width, cip, false, to);
+      } else {
+        std::copy_n(from, out.width * cip, to);
+      }
+      fetch_row(unit.output, n, thread, y + rows + r);
+    }
+  }
+  if (weight_gradients) {
+    kernels_.depthwise_weights(input, unit.stride_h * row, taps, step, between, between_row, out.height, out.width, cip,
+                               weight_gradients + run_.packing_.depthwise_gradient(index));
+  }
+  if (!input_gradient) return;
+  if (strided) {
+    for (int y = 0; y < out.height; ++y)
+      kernels_.depthwise_scatter(between + y * between_row, taps, depthwise_weights, step, out.width, cip,
+                                 input_gradient + y * unit.stride_h * row);
+    return;
+  }
+  const Taps turned = scratch.tap_offsets(unit.depthwise, between_row, cip, -1);
+  for (int y = 0; y < in.height; ++y)
+    kernels_.depthwise(between + y * between_row, turned, depthwise_weights, cip, in.width, cip, add,
+                       input_gradient + y * row);
+}
+
+void CellBackward::dense(int index, int n, int thread, const float* input, float* input_gradient, bool add,
+                         float* weight_gradients) {
+  const Unit& unit = program_.units[index];
+  Scratch& scratch = *run_.scratch_[thread];
+  const ValueShape &in = program_.values[unit.input.value], &out = program_.values[unit.output];
+  const Halo halo = run_.halos_[index];
+  const int ci = unit.input.channels, cip = padded(ci), cop = run_.channels(unit.output);
+  const ptrdiff_t row = static_cast<ptrdiff_t>(in.width + 2 * halo.w) * cip;
+  const ptrdiff_t step = static_cast<ptrdiff_t>(unit.stride_w) * cip;
+  const bool strided = unit.stride_h > 1 || unit.stride_w > 1;
+  const float* transposed = run_.packed_.data() + run_.packing_.unit(index).transposed;
+  const Halo around = strided ? Halo{} : halo;
+  const ptrdiff_t gradient_row = static_cast<ptrdiff_t>(out.width + 2 * around.w) * cop;
+  float* gradient = scratch.between + around.h * gradient_row + static_cast<ptrdiff_t>(around.w) * cop;
+  std::fill_n(scratch.between, around.h * gradient_row, 0.0f);
+  std::fill_n(scratch.between + (out.height + around.h) * gradient_row, around.h * gradient_row, 0.0f);
+  const Taps taps = scratch.tap_offsets(unit.dense, row, cip);
+  for (int y = 0; y < out.height; ++y) {
+    float* to = gradient + y * gradient_row;
+    std::fill_n(to - around.w * cop, around.w * cop, 0.0f);
+    std::fill_n(to + static_cast<ptrdiff_t>(out.width) * cop, around.w * cop, 0.0f);
+    output_gradient(unit.output, n, thread, static_cast<size_t>(y) * out.width, out.width, to);
+    if (!input_gradient || !strided) continue;
+    // One tap after the other: what it sends back lands `step` apart.
+    for (int t = 0; t < taps.count; ++t) {
+      kernels_.dense(to, kOneTap, out.channels, transposed + static_cast<ptrdiff_t>(t) * out.channels * cip, cop,
+                     out.width, cip, false, scratch.rows);
+      kernels_.add_strided(scratch.rows, out.width, cip, input_gradient + y * unit.stride_h * row + taps.offsets[t],
+                           step);
+    }
+  }
+  float* weight_gradient = weight_gradients ? weight_gradients + run_.packing_.dense_gradient(index) : nullptr;
+  if (run_.packing_.unit(index).winograd) {
+    if (weight_gradient)
+      winograd_weights(kernels_, {input + taps.offsets[0], row}, ci, {gradient, gradient_row}, out.height, out.width,
+                       out.channels, weight_gradient, scratch.tiles);
+    if (input_gradient)
+      winograd(kernels_, {gradient - gradient_row - cop, gradient_row}, out.channels, transposed, in.height, in.width,
+               ci, add, {input_gradient, row}, scratch.tiles);
+    return;
+  }
+  if (weight_gradient)
+    kernels_.dense_weights(input, unit.stride_h * row, taps, ci, step, gradient, gradient_row, out.height, out.width,
+                           cop, weight_gradient);
+  if (!input_gradient || strided) return;
+  const Taps turned = scratch.tap_offsets(unit.dense, gradient_row, cop, -1);
+  for (int y = 0; y < in.height; ++y)
+    kernels_.dense(gradient + y * gradient_row, turned, out.channels, transposed, cop, in.width, cip, add,
+                   input_gradient + y * row);
+}
+
+}  // namespace nascent::kernels
