@@ -53,8 +53,6 @@ class CellBackward {
   // Its gradient for `pixels` pixels from `from` on.
   void output_gradient(int value, int n, int thread, size_t from, size_t pixels, float* to);
 
-  void fetch_row(int value, int n, int thread, int row) const;
-
   int between_norm(int value) const;
   void finish_terms(int mix, bool bypass);
   std::vector<double> finish_term(int mix, bool bypass, int term);

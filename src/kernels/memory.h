@@ -23,13 +23,6 @@ class Block {
   size_t bytes_ = 0;
 };
 
-// Brings floats that will be read soon nearer, while something else is computed.
-inline void fetch_ahead(const float* from, size_t floats) {
-  constexpr size_t kLine = 16;
-  for (size_t i = 0; i < floats; i += kLine) __builtin_prefetch(from + i);
-  asm volatile("");  // GCC takes a function that does nothing but this for one without effect, and drops it
-}
-
 // Bytes in blocks that are in use, and the most that ever were.
 size_t block_bytes_in_use();
 size_t block_bytes_peak();

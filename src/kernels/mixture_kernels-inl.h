@@ -12,7 +12,6 @@
 #include <type_traits>
 
 #include "kernels/image_kernels.h"
-#include "kernels/memory.h"
 #include "kernels/vectors-inl.h"
 
 HWY_BEFORE_NAMESPACE();

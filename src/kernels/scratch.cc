@@ -54,7 +54,6 @@ Scratch::Scratch(const ScratchSizes& sizes, bool backward, bool lean) {
     if (lean) want(held[1].data, sizes.input);
     want(input_gradient, sizes.input);
     want(between, sizes.between);
-    want(gradient_rows, sizes.rows);
   }
   block_ = Block(total);
   std::fill_n(block_.data(), total, 0.0f);

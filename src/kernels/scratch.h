@@ -43,7 +43,7 @@ struct Scratch {
   void forget_inputs() { held[0].image = held[1].image = -1; }
 
   float *input_gradient = nullptr, *between = nullptr;
-  float *rows, *result_rows, *gradient_rows = nullptr;
+  float *rows, *result_rows;
   float *plane, *other_plane;
   float* tiles;
   std::vector<MixTerm> terms;

@@ -84,8 +84,7 @@ HWY_INLINE void add_to(D d, hn::Vec<D> sum, float* total) {
   hn::StoreU(hn::Add(hn::LoadU(d, total), sum), d, total);
 }
 
-// Kernels that stream through many values take so many floats of each at a time: few enough that what they share stays
-// in the first cache, enough for the hardware to see that a value is read in order.
+// Floats that are added up at a time.
 constexpr int kStretch = 4096;
 
 }  // namespace nascent::kernels::HWY_NAMESPACE
