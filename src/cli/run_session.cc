@@ -37,9 +37,12 @@ void RunOptions::apply() const {
 
 std::string RunOptions::check_memory(const NetworkPlan& plan, int batch, int running) const {
   const MemoryEstimate estimate = estimate_memory(plan, batch, nascent::engine(), running);
-  return nascent::check_memory(estimate, memory * 1e9,
-                               fmt::format("Lower data.batch (now {}), network.channels or network.cells{}.", batch,
-                                           engine == "lean" ? "" : ", or use run.engine = \"lean\""));
+  const std::string engines = engine == "lean"    ? ""
+                              : engine == "fused" ? ", or use run.engine = \"lean\""
+                                                  : ", or use run.engine = \"fused\" or \"lean\"";
+  return nascent::check_memory(
+      estimate, memory * 1e9,
+      fmt::format("Lower data.batch (now {}), network.channels or network.cells{}.", batch, engines));
 }
 
 RunDirectory RunSession::open(const std::string& name, RunFacts facts) const {
