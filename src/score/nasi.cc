@@ -20,8 +20,11 @@ void NasiOptions::declare(OptionTable& table) {
   section.add("nu", nu, "bound of the trace norm, at the start where adaptive; 0: from 50 samples").at_least(0);
   section.add("average", average, "of the samples' traces, for nu").one_of({"median", "mean"});
   section.add("enlarge", enlarge, "nu is so many times that average").range(1e-3, 1e3);
-  section.add("estimator", estimator, "of the gradient: through the samples, or by the likelihood of their outcomes")
-      .one_of({"straight-through", "likelihood-ratio"});
+  section
+      .add("estimator", estimator,
+           "of the gradient: through the samples, by the likelihood of their outcomes, or by regression on what they "
+           "chose")
+      .one_of({"straight-through", "likelihood-ratio", "least-squares"});
   section.add("temperature", temperature, "of the Gumbel softmax").range(1e-3, 1e3);
   section.add("run", run, "straight-through: candidates that run: all, or only those sampled, cheaper and noisier")
       .one_of({"all", "sampled"})
@@ -201,7 +204,12 @@ Nasi::Nasi(std::shared_ptr<const Space> space, std::shared_ptr<Network> supernet
       weights_(supernet_->parameters()) {
   supernet_->train();
   for (const auto& cell : space_->cells()) cells_.emplace_back(*space_, cell);
-  for (const auto& logits : this->logits()) moved_.push_back(at::zeros(logits.sizes()));
+  int64_t size = 0;
+  for (const auto& logits : this->logits()) {
+    moved_.push_back(at::zeros(logits.sizes()));
+    size += logits.numel();
+  }
+  regression_ = RewardRegression(size);
 }
 
 std::vector<at::Tensor> Nasi::logits() const {
@@ -299,18 +307,35 @@ StepReport Nasi::step(int64_t epoch, int64_t step, EventSink& events) {
   for (const auto& gradient : measured.gradient) square += gradient.square().sum(at::kDouble).item<double>();
   const double norm = std::abs(factor) * std::sqrt(square);
   largest_ = std::max(largest_, norm);
-  for (size_t i = 0; i < moved_.size() && largest_ > 0; ++i) {
-    moved_[i].add_(measured.gradient[i], factor / largest_);
+  if (by_least_squares()) {
+    std::vector<at::Tensor> scores;
+    for (const auto& part : measured.gradient) scores.push_back(part.reshape(-1));
+    regression_.observe(at::cat(scores), reward);
+  } else {
+    for (size_t i = 0; i < moved_.size() && largest_ > 0; ++i) {
+      moved_[i].add_(measured.gradient[i], factor / largest_);
+    }
   }
   events.emit({"step", epoch, done + 1, {{"trace", measured.trace}, {"nu", bound}, {"penalised", penalised}}});
   return {.loss = measured.trace, .gradient_norm = norm, .note = fmt::format("trace {:.3g}", measured.trace)};
 }
 
+// Delta*, but for a factor.
+std::vector<at::Tensor> Nasi::direction() const {
+  if (!by_least_squares()) return moved_;
+  std::vector<int64_t> sizes;
+  for (const auto& part : moved_) sizes.push_back(part.numel());
+  std::vector<at::Tensor> parts = regression_.coefficients().split_with_sizes(sizes);
+  for (size_t i = 0; i < parts.size(); ++i) parts[i] = parts[i].view_as(moved_[i]);
+  return parts;
+}
+
 Genotype Nasi::genotype() const {
   at::NoGradGuard no_grad;
   const auto logits = this->logits();
+  const auto direction = this->direction();
   // alpha_0 = 0, xi = 1: the mode of alpha* is that of Delta*.
-  for (size_t i = 0; i < logits.size(); ++i) at::Tensor(logits[i]).copy_(moved_[i]);
+  for (size_t i = 0; i < logits.size(); ++i) at::Tensor(logits[i]).copy_(direction[i]);
   Genotype genotype{space_->name(), {}};
   for (const NasiCell& cell : cells_) genotype.cells.push_back(cell.mode());
   for (const auto& values : logits) at::Tensor(values).zero_();
@@ -320,11 +345,13 @@ Genotype Nasi::genotype() const {
 
 void Nasi::save(State& state, const std::string& prefix) const {
   for (size_t i = 0; i < moved_.size(); ++i) state.put(fmt::format("{}moved.{}", prefix, i), moved_[i]);
+  if (by_least_squares()) regression_.save(state, prefix + "regression");
   state.values[prefix + "nasi"] = {largest_, first_nu_, rewards_, traces_};
 }
 
 void Nasi::load(const State& state, const std::string& prefix) {
   for (size_t i = 0; i < moved_.size(); ++i) state.copy_into(fmt::format("{}moved.{}", prefix, i), moved_[i]);
+  if (by_least_squares()) regression_.load(state, prefix + "regression");
   const Json& values = state.value(prefix + "nasi");
   largest_ = values.at(0);
   first_nu_ = values.at(1);

@@ -16,6 +16,7 @@
 
 #include "data/loader.h"
 #include "nn/network.h"
+#include "score/reward_regression.h"
 #include "space/space.h"
 #include "train/evaluate.h"
 #include "train/loop.h"
@@ -32,7 +33,8 @@ struct NasiOptions {
   std::string average = "median";
   double enlarge = 2.5;  // times that, "to encourage architectures with larger complexity" (6.4.1)
   // How the gradient of the expectation is estimated: "straight-through" Gumbel as in the thesis, which differentiates
-  // the gradient norm itself, or "likelihood-ratio", which needs its value only and is unbiased.
+  // the gradient norm itself; "likelihood-ratio", which needs its value only and is unbiased; or "least-squares" of the
+  // same values, which tells apart what the choices of one sample did together, and so needs far fewer samples.
   std::string estimator = "straight-through";
   double temperature = 1;
   // Which candidates a straight-through gradient is taken of: "all", so that it knows what those not drawn would do, or
@@ -109,9 +111,11 @@ class Nasi : public Job {
   std::vector<at::Tensor> logits() const;
 
  private:
-  bool by_likelihood() const { return options_.estimator == "likelihood-ratio"; }
+  bool by_likelihood() const { return options_.estimator != "straight-through"; }
+  bool by_least_squares() const { return options_.estimator == "least-squares"; }
   Mixture sample(const std::string& purpose, uint64_t index, bool run_all) const;
   std::vector<at::Tensor> likelihood_gradient(const std::string& purpose, uint64_t index) const;
+  std::vector<at::Tensor> direction() const;
   double typical(std::vector<double> traces) const;
   double nu() const;
   TensorBatch next_batch();
@@ -123,8 +127,10 @@ class Nasi : public Job {
   uint64_t seed_;
   std::vector<NasiCell> cells_;
   std::vector<at::Tensor> weights_;
-  // State: Delta times T, the largest gradient norm, nu_0, the traces so far and the sum of R.
+  // State: Delta times T, the regression of R (least squares), the largest gradient norm, nu_0, the traces so far and
+  // the sum of R.
   std::vector<at::Tensor> moved_;
+  RewardRegression regression_;
   double largest_ = 0, first_nu_ = 0, rewards_ = 0;
   std::vector<double> traces_;
 };

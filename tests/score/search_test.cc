@@ -199,6 +199,28 @@ TEST(Nasi, TheLikelihoodRatioIsTheRewardAboveItsMeanTimesTheScore) {
   EXPECT_TRUE(at::allclose(state.tensor("moved.0"), (rose ? 1 : -1) * score / score.norm(), 1e-4, 1e-5));
 }
 
+TEST(Nasi, LeastSquaresRegressTheRewardsOnTheDrawsAndResumeExactly) {
+  const NasiOptions options = {.steps = 6, .mu = 0, .constraint = "fixed", .nu = 1, .estimator = "least-squares"};
+  NasiSearch whole("nasbench201", options), first("nasbench201", options), second("nasbench201", options);
+  const NasiCell cell(*whole.space, whole.space->cells()[0]);
+  RewardRegression expected(30);
+  uint64_t index = 0;
+  for (const Event& event : whole.run(0, 6)) {
+    RandomStream random(1, "nasi sample", {index++});
+    expected.observe(cell.sample(random, 1).ops.detach() - 0.2, event.values.at("trace").get<double>());
+  }
+  cell.logits()[0].detach().copy_(expected.coefficients().view({6, 5}));
+  EXPECT_EQ(whole.nasi.genotype().cells[0], cell.mode());
+  State state, a, b;
+  first.run(0, 3);
+  first.nasi.save(state, "");
+  second.nasi.load(State::parse(state.serialise(), "test"), "");
+  second.run(3, 6);
+  whole.nasi.save(a, "");
+  second.nasi.save(b, "");
+  EXPECT_EQ(a.serialise(), b.serialise());
+}
+
 TEST(Nasi, ANodeRetainsItsTwoBestInputsAndOperationsByRank) {
   // Thesis 6.4.2: the two largest p(input) and the two largest p(operation), chosen independently.
   const auto space = find_space("darts-nasi");
