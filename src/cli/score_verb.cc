@@ -187,7 +187,9 @@ class ScoreVerb : public Verb {
         table ? fidelities(*table, parse_measure(measure_).data, budget) : schedules_up_to(budget.epochs);
     const auto strategy = [&] { return make_strategy(search_, space, trained_, budgets, seed()); };
     const std::vector<Genotype> pool = from_space() ? find_genotypes(invocation) : std::vector<Genotype>();
-    if (pool.empty()) strategy();  // refuses what needs a pool before there is a run directory
+    // What is wrong is refused before there is a run directory.
+    if (pool.empty()) strategy();
+    Metric::Registry::instance().at(trained_.strategy.metric);
     RunSession session = session_of(invocation, *space);
     SearchTrace trace;
     session.run([&] {

@@ -97,6 +97,8 @@ TEST_F(TrainedSearch, MistakesAreAnswered) {
   const ProgramOutput without_pool = nascent(search("hnas", {"--out", path("none")}));
   EXPECT_EQ(without_pool.exit_code, 2);
   EXPECT_THAT(without_pool.err, HasSubstr("--sample N"));
+  EXPECT_THAT(nascent(search("hnas", {"--sample", "5", "--metric", "tracee", "--out", path("none")})).err,
+              HasSubstr("Did you mean 'trace'"));
   EXPECT_FALSE(std::filesystem::exists(path("none")));
 }
 
