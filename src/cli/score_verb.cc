@@ -18,6 +18,7 @@
 #include "score/te_nas.h"
 #include "score/trained_validation.h"
 #include "table/benchmark_table.h"
+#include "table/table_validation.h"
 
 namespace nascent {
 namespace {
@@ -47,7 +48,8 @@ class ScoreVerb : public Verb {
     section
         .add("search", search_,
              "search the space: nasi; te-nas; maximise, which takes the best by the first metric of --all or --sample; "
-             "or a strategy of 'nascent table search', here with every architecture that it asks for trained")
+             "or a strategy of 'nascent table search', here with every architecture that it asks for trained or, with "
+             "--lookup, looked up")
         .one_of(searches());
     section.add("all", all_, "score every architecture of the space");
     section.add("sample", sample_, "score so many architectures, drawn at random").range(0, 1e9);
@@ -76,7 +78,7 @@ class ScoreVerb : public Verb {
     run_.apply();
     // A table that is not there or of another space is refused before the search, not after it.
     if (!search_.empty() && !against_.empty()) BenchmarkTable(against_).require_space(find_space(space_)->name());
-    if (by_strategy) return search_trained(invocation);
+    if (by_strategy) return search_by_strategy(invocation);
     if (search_ == "nasi" || search_ == "te-nas") return search(invocation);
     const std::vector<Genotype> genotypes = find_genotypes(invocation);
     const auto space = find_space(from_space() ? space_ : genotypes[0].space);
@@ -152,9 +154,15 @@ class ScoreVerb : public Verb {
     const auto space = find_space(space_);
     const ImageData data(data_, seed());
     if (search_ == "te-nas") {
-      const TensorBatch images = scoring_batch(data, te_nas_.batch, seed());
-      const Genotype found =
-          te_nas({.space = space, .images = images, .classes = data.classes(), .seed = seed()}, te_nas_);
+      const auto most = static_cast<int64_t>(data.all().size());
+      const TensorBatch batch =
+          scoring_batch(data, std::min<int64_t>(most, std::max(te_nas_.batch, te_nas_.regions)), seed());
+      const Genotype found = te_nas({.space = space,
+                                     .images = batch.images,
+                                     .classes = data.classes(),
+                                     .ntk = score_.kernel_gradients(),
+                                     .seed = seed()},
+                                    te_nas_);
       RunSession session = session_of(invocation, *space);
       return conclude(invocation, session, *space, found, data);
     }
@@ -166,27 +174,51 @@ class ScoreVerb : public Verb {
     return conclude(invocation, session, *space, nasi.genotype(), data);
   }
 
-  // A strategy that validates by training. One that goes by metrics chooses from --all or --sample.
-  Json search_trained(const Invocation& invocation) {
+  // A strategy that validates by training, or by what a table knows of it. One that goes by metrics chooses from --all
+  // or --sample.
+  Json search_by_strategy(const Invocation& invocation) {
     const auto space = find_space(space_);
     const ImageData data(data_, seed());
-    const auto folder = score_.cache == "none" ? std::filesystem::path()
-                        : score_.cache.empty() ? cache_directory() / "validations"
-                                               : std::filesystem::path(score_.cache);
-    TrainedValidation validation(
-        {.space = space, .data = data_, .images = data, .network = network_, .train = trained_.train, .seed = seed()},
-        folder);
-    const auto strategy = [&] { return make_strategy(search_, space, trained_, seed()); };
+    std::optional<BenchmarkTable> table;
+    if (!trained_.lookup.empty()) table.emplace(trained_.lookup).require_space(space->name());
+    const auto validation = table ? validation_by(*table) : validation_by_training(space, data);
+    const Budget budget(trained_.train.epochs);
+    const std::vector<Budget> budgets =
+        table ? fidelities(*table, parse_measure(measure_).data, budget) : schedules_up_to(budget.epochs);
+    const auto strategy = [&] { return make_strategy(search_, space, trained_, budgets, seed()); };
     const std::vector<Genotype> pool = from_space() ? find_genotypes(invocation) : std::vector<Genotype>();
-    if (pool.empty()) strategy();  // refuses what needs a pool before there is a run directory
+    // What is wrong is refused before there is a run directory.
+    if (pool.empty()) strategy();
+    Metric::Registry::instance().at(trained_.strategy.metric);
     RunSession session = session_of(invocation, *space);
     SearchTrace trace;
     session.run([&] {
       if (!pool.empty()) trained_.strategy.metrics = write_pool(session.directory().path(), space, data, pool);
-      trace = search_by_training(*strategy(), validation, trained_);
+      trace = search_by_training(*strategy(), *validation, trained_);
     });
     Json result = {{"valid_top1", trace.incumbent()->accuracy}, {"trials", report_trials(invocation, trace)}};
     return conclude(invocation, session, *space, trace.incumbent()->proposal.genotype, data, std::move(result));
+  }
+
+  std::unique_ptr<Validation> validation_by(const BenchmarkTable& table) const {
+    const Measure outcome{
+        .data = parse_measure(measure_).data, .quantity = "valid", .budget = Budget(trained_.train.epochs)};
+    table.series(outcome);  // refuses what the table does not have before anything is scored
+    return std::make_unique<TableValidation>(table, outcome.data);
+  }
+
+  std::unique_ptr<Validation> validation_by_training(const std::shared_ptr<const Space>& space,
+                                                     const ImageData& data) const {
+    const auto folder = score_.cache == "none" ? std::filesystem::path()
+                        : score_.cache.empty() ? cache_directory() / "validations"
+                                               : std::filesystem::path(score_.cache);
+    return std::make_unique<TrainedValidation>(TrainedValidationSetup{.space = space,
+                                                                      .data = data_,
+                                                                      .images = data,
+                                                                      .network = network_,
+                                                                      .train = trained_.train,
+                                                                      .seed = seed()},
+                                               folder);
   }
 
   // The file that strategies by metrics read.

@@ -71,6 +71,9 @@ void print_standings(const Invocation& invocation, const Json& standings) {
 }
 
 Json search_on_table(const Invocation& invocation, const BenchmarkTable& table, const TableSearchOptions& options) {
+  if (options.strategies != TableSearchOptions().strategies) {
+    fail("nascent table search takes one --strategy; --strategies is for 'nascent table compare'.");
+  }
   mention_fidelities(table, options, options.strategy);
   const SearchTrace trace =
       search_table(table, options.strategy, options.clock, options.settings, static_cast<uint64_t>(options.seed));
@@ -208,6 +211,12 @@ Json print_results(const Invocation& invocation, const std::vector<Contestant>& 
 }  // namespace
 
 Json compare_on_table(const Invocation& invocation, const BenchmarkTable& table, const TableSearchOptions& options) {
+  if (options.strategy != TableSearchOptions().strategy) {
+    fail(
+        "nascent table compare takes --strategies, such as --strategies {},random; --strategy is for 'nascent table "
+        "search'.",
+        options.strategy);
+  }
   if (options.strategies.empty()) fail("nascent table compare: --strategies is empty.");
   if (std::set(options.strategies.begin(), options.strategies.end()).size() != options.strategies.size()) {
     fail("nascent table compare: --strategies names one twice: {}.", join(options.strategies, ", "));

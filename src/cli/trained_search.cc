@@ -8,16 +8,15 @@
 namespace nascent {
 
 void TrainedSearchOptions::declare(OptionTable& table) {
-  table.section("score", "")
-      .add("validations", validations, "searches by a strategy: architectures that are trained")
-      .range(1, 1e6);
+  auto section = table.section("score", "");
+  section.add("validations", validations, "searches by a strategy: architectures that are trained").range(1, 1e6);
+  section.add("lookup", lookup,
+              "searches by a strategy: benchmark table that says what training would give, for the data set of "
+              "--measure after --epochs; empty: they are trained");
   train.declare(table);
   strategy.declare(table);
 }
 
-namespace {
-
-// Whole schedules of a ninth, a third and all of the epochs: what BOHB may choose among.
 std::vector<Budget> schedules_up_to(int epochs) {
   std::vector<Budget> budgets;
   for (const int part : {9, 3, 1}) {
@@ -26,13 +25,12 @@ std::vector<Budget> schedules_up_to(int epochs) {
   return budgets;
 }
 
-}  // namespace
-
 std::unique_ptr<Strategy> make_strategy(const std::string& name, const std::shared_ptr<const Space>& space,
-                                        const TrainedSearchOptions& options, uint64_t seed) {
+                                        const TrainedSearchOptions& options, const std::vector<Budget>& fidelities,
+                                        uint64_t seed) {
   return Strategy::Registry::instance().make(name, StrategySetting{.space = space,
                                                                    .budget = Budget(options.train.epochs),
-                                                                   .fidelities = schedules_up_to(options.train.epochs),
+                                                                   .fidelities = fidelities,
                                                                    .options = options.strategy,
                                                                    .seed = seed});
 }

@@ -1,5 +1,5 @@
-// Searches by the strategies of table/strategy.h where there is no table: what they propose is trained for a few
-// epochs.
+// Searches by the strategies of table/strategy.h in which what they propose is trained for a few epochs, or looked up
+// where a table has the outcome.
 #pragma once
 
 #include <filesystem>
@@ -15,6 +15,7 @@ namespace nascent {
 
 struct TrainedSearchOptions {
   int validations = 25;  // 25 of 10 epochs each are HNAS's in the DARTS space (thesis 7.5.4)
+  std::string lookup;    // table of the outcomes; "": they are trained
   TrainOptions train;
   StrategyOptions strategy;
 
@@ -22,8 +23,12 @@ struct TrainedSearchOptions {
   void declare(OptionTable& table);
 };
 
+// Whole schedules of a ninth, a third and all of the epochs: what BOHB may choose among.
+std::vector<Budget> schedules_up_to(int epochs);
+
 std::unique_ptr<Strategy> make_strategy(const std::string& name, const std::shared_ptr<const Space>& space,
-                                        const TrainedSearchOptions& options, uint64_t seed);
+                                        const TrainedSearchOptions& options, const std::vector<Budget>& fidelities,
+                                        uint64_t seed);
 
 // Everything is chosen by the seed and the outcomes, so a search whose outcomes are known goes the same way again. An
 // Error where the strategy proposes nothing.

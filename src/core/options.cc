@@ -151,7 +151,11 @@ std::string Option::type() const {
 }
 
 std::string Option::constraint() const {
-  if (!choices_.empty()) return "one of " + join(choices_, ", ");
+  if (!choices_.empty()) {
+    std::vector<std::string> names = choices_;
+    const bool may_be_empty = std::erase(names, "") > 0;
+    return "one of " + join(names, ", ") + (may_be_empty ? ", or empty" : "");
+  }
   if (std::isfinite(low_) && std::isfinite(high_)) return number_text(low_) + " to " + number_text(high_);
   if (std::isfinite(low_)) return "at least " + number_text(low_);
   return "";

@@ -7,7 +7,6 @@
 
 #include "core/random.h"
 #include "score/probe.h"
-#include "score/sample_gradients.h"
 
 namespace nascent {
 
@@ -26,27 +25,23 @@ void for_each_pattern(const Tape& tape, const Trace& trace, const PatternVisitor
   }
 }
 
-double count_linear_regions(const Tape& tape, const Shape& shape, int64_t images, uint64_t seed) {
-  const Trace trace = forward(tape, normal_images(shape, images, seed, "region images"));
-  std::vector<std::string> codes(images);
+double count_linear_regions(const Tape& tape, const at::Tensor& images) {
+  const Trace trace = forward(tape, images);
+  const int64_t count = images.size(0);
+  std::vector<std::string> codes(count);
   for_each_pattern(tape, trace, [&](const at::Tensor& pattern, int) {
     const at::Tensor bits = pattern.contiguous();
     const char* data = reinterpret_cast<const char*>(bits.data_ptr<bool>());
-    for (int64_t i = 0; i < images; ++i) codes[i].append(data + i * bits.size(1), bits.size(1));
+    for (int64_t i = 0; i < count; ++i) codes[i].append(data + i * bits.size(1), bits.size(1));
   });
   return static_cast<double>(std::unordered_set<std::string>(codes.begin(), codes.end()).size());
 }
 
-double kernel_condition(const Tape& tape, const TensorBatch& batch) {
+double kernel_condition(const Tape& tape, const at::Tensor& images, KernelGradients gradients) {
   if (!tape.is_connected()) return std::numeric_limits<double>::infinity();
-  const Trace trace = forward(tape, batch.images);
-  const int64_t images = batch.labels.size(0);
-  at::Tensor gram = at::zeros({images, images}, at::kDouble);
-  const auto visit = [&](size_t i, const at::Tensor& gradient) {
-    add_gram(tape.steps()[i], trace.values[tape.steps()[i].in[0]], gradient, gram);
-  };
-  backward(tape, trace, label_seed(trace.values[tape.logits()], batch.labels), Statistics::constant, visit);
-  const auto eigenvalues = symmetric_eigenvalues(gram);
+  const Trace trace = forward(tape, images);
+  const at::Tensor seed = at::ones_like(trace.values[tape.logits()]);
+  const auto eigenvalues = symmetric_eigenvalues(gram_matrix(tape, trace, seed, gradients));
   return eigenvalues.front() > 0 ? eigenvalues.back() / eigenvalues.front() : std::numeric_limits<double>::infinity();
 }
 

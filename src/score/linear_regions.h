@@ -1,8 +1,7 @@
 // Two measures of a tape that metrics and TE-NAS share.
 #pragma once
 
-#include "score/passes.h"
-#include "train/evaluate.h"
+#include "score/sample_gradients.h"
 
 namespace nascent {
 
@@ -12,11 +11,11 @@ constexpr int kRegionSide =
 // Images of Gaussian noise.
 at::Tensor normal_images(const Shape& shape, int64_t count, uint64_t seed, const std::string& purpose);
 
-// In how many ways the ReLUs divide `images` Gaussian images.
-double count_linear_regions(const Tape& tape, const Shape& shape, int64_t images, uint64_t seed);
+// In how many ways the ReLUs divide the images.
+double count_linear_regions(const Tape& tape, const at::Tensor& images);
 
-// Condition number of the tangent kernel of the true classes' logits; infinite where it is singular.
-double kernel_condition(const Tape& tape, const TensorBatch& batch);
+// Condition number of the tangent kernel of the sum of each image's logits; infinite where it is singular.
+double kernel_condition(const Tape& tape, const at::Tensor& images, KernelGradients gradients);
 
 // Calls `visit` with the sign pattern [N, units] of every ReLU and the number of layers that it stands for.
 using PatternVisitor = std::function<void(const at::Tensor& pattern, int copies)>;

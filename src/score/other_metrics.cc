@@ -90,7 +90,8 @@ double linear_regions(Probe& probe) {
   size.skeleton = probe.plan().skeleton;
   if (!probe.space().own_cells()) size.cells = size.skeleton.starts_with("darts") ? 3 : 1;
   const Shape shape{probe.plan().input.channels, kRegionSide, kRegionSide};
-  return count_linear_regions(Tape(*probe.network_of(size, shape)), shape, kImages, probe.options().seed);
+  return count_linear_regions(Tape(*probe.network_of(size, shape)),
+                              normal_images(shape, kImages, probe.options().seed, "region images"));
 }
 
 NASCENT_REGISTER(Metric, "naswot", "NASWOT: log determinant of the Hamming kernel of ReLU patterns", naswot);

@@ -236,6 +236,8 @@ class BackwardPass {
                                        false, c10::nullopt);
       case StepKind::shift:
         return channels_last(unshifted(gradient, shape));
+      case StepKind::scale:
+        return gradient * step.factor;
       case StepKind::truncate:
         return channels_last(at::constant_pad_nd(gradient, {0, 0, 0, 0, 0, shape.channels - step.stage.out}));
       case StepKind::global_avg_pool:
@@ -299,6 +301,8 @@ at::Tensor linear_map(const Step& step, const std::vector<at::Tensor>& in, const
       return at::mm(in[0].flatten(1), weight.detach().t());
     case StepKind::concat:
       return concatenated(step, in);
+    case StepKind::scale:
+      return in[0] * step.factor;
     default:
       return summed(in);
   }

@@ -5,7 +5,6 @@
 #include <Eigen/Eigenvalues>
 
 #include "nn/network.h"
-#include "score/sample_gradients.h"
 
 namespace nascent {
 
@@ -59,34 +58,7 @@ const Probe::LossGradients& Probe::loss_gradients() {
   return loss_gradients_.emplace(std::move(result));
 }
 
-at::Tensor Probe::gram(const at::Tensor& seed) {
-  if (options_.ntk == KernelGradients::coupled) return coupled_gram(seed);
-  const auto statistics = options_.ntk == KernelGradients::summed ? Statistics::coupled : Statistics::constant;
-  at::Tensor gram = at::zeros({images(), images()}, at::kDouble);
-  backward(*tape_, trace(), seed, statistics, [&](size_t i, const at::Tensor& gradient) {
-    const Step& step = tape_->steps()[i];
-    add_gram(step, trace_->values[step.in[0]], gradient, gram);
-  });
-  return gram;
-}
-
-// Holds every gradient of every image: for small networks only.
-at::Tensor Probe::coupled_gram(const at::Tensor& seed) {
-  std::vector<at::Tensor> rows;
-  for (int64_t image = 0; image < images(); ++image) {
-    at::Tensor own = at::zeros_like(seed);
-    own[image].copy_(seed[image]);
-    std::vector<at::Tensor> parts;
-    backward(*tape_, trace(), own, Statistics::coupled, [&](size_t i, const at::Tensor& gradient) {
-      const Step& step = tape_->steps()[i];
-      parts.push_back(weight_gradient(step, trace_->values[step.in[0]], gradient).reshape({-1}));
-    });
-    if (parts.empty()) return at::zeros({images(), images()}, at::kDouble);
-    rows.push_back(at::cat(parts));
-  }
-  const at::Tensor jacobian = at::stack(rows).to(at::kDouble);
-  return at::mm(jacobian, jacobian.t());
-}
+at::Tensor Probe::gram(const at::Tensor& seed) { return gram_matrix(*tape_, trace(), seed, options_.ntk); }
 
 const at::Tensor& Probe::ntk() {
   if (!ntk_) ntk_ = gram(label_seed(logits(), batch_.labels));

@@ -13,19 +13,11 @@
 #include <vector>
 
 #include "core/registry.h"
-#include "score/passes.h"
+#include "score/sample_gradients.h"
 #include "space/plan.h"
 #include "train/evaluate.h"
 
 namespace nascent {
-
-// How the tangent kernel's gradients of one image are taken, where batch norms make every logit depend on all images.
-enum class KernelGradients {
-  constant,  // with the batch's statistics as constants: one backward pass gives the images' gradients apart
-  summed,    // of the sum of all images' logits, statistics coupled, each layer's gradient taken apart by image: what
-             // published implementations do; one backward pass
-  coupled    // of the image's own logit through all images: a backward pass per image
-};
 
 struct ProbeOptions {
   std::string initialiser = "lecun";
@@ -77,8 +69,6 @@ class Probe {
   int64_t bytes() const { return trace_ ? trace_->bytes() : 0; }
 
  private:
-  at::Tensor coupled_gram(const at::Tensor& seed);
-
   ProbeSource source_;
   Genotype genotype_;
   ProbeOptions options_;

@@ -120,7 +120,37 @@ at::Tensor pixel_gram(const Windows& windows, const at::Tensor& pixels) {
   return at::mm(a, a.t()).mul_(at::mm(g, g.t())).view({images, rows, images, rows}).sum({1, 3});
 }
 
+// A pass per image. Holds every gradient of every image: for small networks only.
+at::Tensor coupled_gram(const Tape& tape, const Trace& trace, const at::Tensor& seed) {
+  const int64_t images = seed.size(0);
+  std::vector<at::Tensor> rows;
+  for (int64_t image = 0; image < images; ++image) {
+    at::Tensor own = at::zeros_like(seed);
+    own[image].copy_(seed[image]);
+    std::vector<at::Tensor> parts;
+    backward(tape, trace, own, Statistics::coupled, [&](size_t i, const at::Tensor& gradient) {
+      const Step& step = tape.steps()[i];
+      parts.push_back(weight_gradient(step, trace.values[step.in[0]], gradient).reshape({-1}));
+    });
+    if (parts.empty()) return at::zeros({images, images}, at::kDouble);
+    rows.push_back(at::cat(parts));
+  }
+  const at::Tensor jacobian = at::stack(rows).to(at::kDouble);
+  return at::mm(jacobian, jacobian.t());
+}
+
 }  // namespace
+
+at::Tensor gram_matrix(const Tape& tape, const Trace& trace, const at::Tensor& seed, KernelGradients gradients) {
+  if (gradients == KernelGradients::coupled) return coupled_gram(tape, trace, seed);
+  const auto statistics = gradients == KernelGradients::summed ? Statistics::coupled : Statistics::constant;
+  at::Tensor gram = at::zeros({seed.size(0), seed.size(0)}, at::kDouble);
+  backward(tape, trace, seed, statistics, [&](size_t i, const at::Tensor& gradient) {
+    const Step& step = tape.steps()[i];
+    add_gram(step, trace.values[step.in[0]], gradient, gram);
+  });
+  return gram;
+}
 
 at::Tensor sample_gradients(const Step& step, const at::Tensor& x, const at::Tensor& gradient, int64_t first,
                             int64_t count) {

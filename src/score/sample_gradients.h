@@ -4,7 +4,7 @@
 
 #include <ATen/core/Tensor.h>
 
-#include "score/tape.h"
+#include "score/passes.h"
 
 namespace nascent {
 
@@ -12,6 +12,17 @@ namespace nascent {
 // `kGramBytes` of gradients at a time, or one output channel's where that is more.
 constexpr int64_t kGramBytes = int64_t{64} << 20;
 void add_gram(const Step& step, const at::Tensor& x, const at::Tensor& gradient, at::Tensor& gram);
+
+// How the tangent kernel's gradients of one image are taken, where batch norms make every logit depend on all images.
+enum class KernelGradients {
+  constant,  // with the batch's statistics as constants: one backward pass gives the images' gradients apart
+  summed,    // of the sum of all images' logits, statistics coupled, each layer's gradient taken apart by image: what
+             // published implementations do; one backward pass
+  coupled    // of the image's own logit through all images: a backward pass per image
+};
+
+// Gram matrix [N, N] (double) of the images' gradients of all weights, where the gradient of the logits is `seed`.
+at::Tensor gram_matrix(const Tape& tape, const Trace& trace, const at::Tensor& seed, KernelGradients gradients);
 
 // J_i of output channels [first, first + count): [N, count * weights per channel], in an order of its own.
 at::Tensor sample_gradients(const Step& step, const at::Tensor& x, const at::Tensor& gradient, int64_t first,

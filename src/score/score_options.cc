@@ -22,4 +22,9 @@ void ScoreOptions::declare(OptionTable& table) {
   section.add("cache", cache, "folder of known scores; empty: in the user's cache folder; none: nothing is kept");
 }
 
+KernelGradients ScoreOptions::kernel_gradients() const {
+  if (ntk == "summed") return KernelGradients::summed;
+  return ntk == "coupled" ? KernelGradients::coupled : KernelGradients::constant;
+}
+
 }  // namespace nascent

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "core/options.h"
+#include "score/sample_gradients.h"
 
 namespace nascent {
 
@@ -17,6 +18,7 @@ struct ScoreOptions {
   std::string kappa_initialiser;
   std::string cache;                 // folder of known scores; "": the user's cache folder; "none": nothing is kept
   void declare(OptionTable& table);  // section "score"
+  KernelGradients kernel_gradients() const;
 };
 
 }  // namespace nascent

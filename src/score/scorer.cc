@@ -28,11 +28,6 @@ uint32_t fingerprint(const at::Tensor& tensor) {
   return crc32({static_cast<const char*>(values.data_ptr()), values.nbytes()});
 }
 
-KernelGradients kernel_gradients(const std::string& name) {
-  if (name == "summed") return KernelGradients::summed;
-  return name == "coupled" ? KernelGradients::coupled : KernelGradients::constant;
-}
-
 // A space of the user's own is told apart by what it holds.
 std::string describe_space(const Space& space) {
   Json cells = Json::array();
@@ -88,7 +83,7 @@ Scorer::Study Scorer::make_study(const ScoreOptions& options, int channels, int 
   const Shape shape{static_cast<int>(images.size(1)), static_cast<int>(images.size(2)),
                     static_cast<int>(images.size(3))};
   Study study{.source = {*setup_.space, setup_.network, shape, setup_.classes},
-              .options = {.initialiser = initialiser, .ntk = kernel_gradients(options.ntk), .seed = setup_.seed},
+              .options = {.initialiser = initialiser, .ntk = options.kernel_gradients(), .seed = setup_.seed},
               .batch = first_images(setup_.images, batch),
               .metrics = std::move(metrics),
               .cache = std::make_unique<ScoreCache>()};

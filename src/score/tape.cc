@@ -32,7 +32,8 @@ const Stages& only(const std::vector<Stages>& candidates, const NetworkPlan& pla
 // Walks the plan once. A value is its number, or kZero where it is zero whatever the images.
 class Tape::Builder {
  public:
-  Builder(Tape& tape, const Network& network) : tape_(tape), plan_(network.plan()), layers_(layers_of(network)) {}
+  Builder(Tape& tape, const Network& network, const Candidates* left = nullptr)
+      : tape_(tape), plan_(network.plan()), left_(left), layers_(layers_of(network)) {}
 
   void build() {
     int last = value(plan_.input), before_last = last;
@@ -139,6 +140,29 @@ class Tape::Builder {
     return terms.size() == 1 ? terms[0] : push({StepKind::add, terms}, shape);
   }
 
+  int scaled(int x, double factor, const Shape& shape) {
+    if (x == kZero || factor == 1) return x;
+    Step step{StepKind::scale, {x}};
+    step.factor = factor;
+    return push(std::move(step), shape);
+  }
+
+  int add_edge(const CellPlan& cell, const EdgePlan& edge, int x, const Shape& from) {
+    if (!left_ || edge.site < 0) return apply(only(edge.candidates, plan_), x, from);
+    const std::vector<int>& left = left_->at(cell.type).at(edge.site);
+    std::vector<int> terms;
+    for (size_t op = 0; op < edge.candidates.size(); ++op) {
+      const Stages& stages = edge.candidates[op];
+      if (std::find(left.begin(), left.end(), static_cast<int>(op)) != left.end()) {
+        terms.push_back(apply(stages, x, from));
+      } else {
+        next_layer_ += stages.size();
+      }
+    }
+    const Shape shape = output_shape(edge.candidates[0], from);
+    return scaled(sum(std::move(terms), shape), 1 / static_cast<double>(left.size()), shape);
+  }
+
   int add_cell(const CellPlan& cell, const std::vector<int>& inputs) {
     const std::vector<Shape> shapes = state_shapes(cell);
     std::vector<int> states;
@@ -149,9 +173,8 @@ class Tape::Builder {
       std::vector<int> terms;
       Shape shape = shapes[states.size()];
       for (const EdgePlan& edge : node.edges) {
-        const Stages& stages = only(edge.candidates, plan_);
-        shape = output_shape(stages, shapes[edge.from]);
-        terms.push_back(apply(stages, states[edge.from], shapes[edge.from]));
+        shape = output_shape(edge.candidates[0], shapes[edge.from]);
+        terms.push_back(add_edge(cell, edge, states[edge.from], shapes[edge.from]));
       }
       int state = sum(std::move(terms), shape);
       if (!node.candidates.empty()) state = apply(only(node.candidates, plan_), state, shape);
@@ -207,11 +230,14 @@ class Tape::Builder {
 
   Tape& tape_;
   const NetworkPlan& plan_;
+  const Candidates* left_;  // null: the network is discrete
   std::vector<const Layer*> layers_;
   size_t next_layer_ = 0;
 };
 
 Tape::Tape(const Network& network) { Builder(*this, network).build(); }
+
+Tape::Tape(const Network& supernet, const Candidates& left) { Builder(*this, supernet, &left).build(); }
 
 Tape Tape::absolute() const {
   Tape tape = *this;

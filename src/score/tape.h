@@ -11,6 +11,7 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -30,6 +31,7 @@ enum class StepKind {
   global_avg_pool,
   linear,
   add,
+  scale,
   concat
 };
 
@@ -37,18 +39,24 @@ struct Step {
   StepKind kind{};
   std::vector<int> in{};      // values read
   int out = -1;               // value made
-  Stage stage{};              // of all kinds but shift, add and concat
+  Stage stage{};              // of all kinds but shift, add, scale and concat
   at::Tensor weight{};        // of conv and linear; the network's own
   at::Tensor bias{};          // of linear, and of an affine batch norm (its shift)
   at::Tensor scale{};         // of an affine batch norm
+  double factor = 1;          // of scale
   std::vector<int> widths{};  // of concat: the channels of each part; a part that is -1 is zero
   bool live = false;          // whether the result reaches the logits
 };
+
+// Some of a supernet's candidates, by their place among the space's operations: per cell type and site.
+using Candidates = std::map<std::string, std::vector<std::vector<int>>>;
 
 class Tape {
  public:
   // An Error if the network is a supernet.
   explicit Tape(const Network& network);
+  // Of a supernet in which only these candidates are left: an edge gives their mean.
+  Tape(const Network& supernet, const Candidates& left);
 
   const std::vector<Step>& steps() const { return steps_; }
   int values() const { return static_cast<int>(shapes_.size()); }

@@ -5,39 +5,64 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <set>
 
-#include "core/correlation.h"
 #include "core/interrupt.h"
+#include "core/log.h"
 #include "core/progress.h"
+#include "core/random.h"
 #include "nn/network.h"
 #include "score/linear_regions.h"
-#include "score/sample_gradients.h"
 
 namespace nascent {
 
 void TeNasOptions::declare(OptionTable& table) {
   auto section = table.section("te-nas", "TE-NAS: search by pruning.");
-  section.add("repeats", repeats, "initialisations that each measure is averaged over").range(1, 1000);
+  section.add("repeats", repeats, "initialisations that each change is averaged over").range(1, 1000);
   section.add("kernel-images", batch, "images of the tangent kernel").range(2, 4096);
   section.add("kernel-channels", channels, "channels of the network that the tangent kernel is taken from")
       .range(1, 1024);
-  section.add("region-images", regions, "images that linear regions are counted with").range(2, 1000000);
+  section.add("region-images", regions, "patches of 3x3 pixels that linear regions are counted with").range(2, 1000000);
 }
 
-NetworkPlan pruned_plan(const NetworkPlan& supernet, const std::map<std::string, std::vector<std::vector<int>>>& left) {
-  NetworkPlan plan = supernet;
-  for (CellPlan& cell : plan.cells) {
-    if (cell.type.empty()) continue;
-    for (NodePlan& node : cell.nodes) {
-      std::vector<EdgePlan> edges;
-      for (const EdgePlan& edge : node.edges) {
-        for (const int op : left.at(cell.type).at(edge.site)) {
-          edges.push_back({.from = edge.from, .ops = {edge.ops[op]}, .candidates = {edge.candidates[op]}});
-        }
-      }
-      node.edges = std::move(edges);
+std::vector<std::pair<int, int>> pruning_ranks(const std::vector<PruningEffect>& effects) {
+  const auto dense_ranks = [&](auto&& number_of) {
+    std::vector<double> numbers;
+    for (const PruningEffect& effect : effects) numbers.push_back(std::round(number_of(effect) * 1000));
+    const std::set<double> distinct(numbers.begin(), numbers.end());
+    std::vector<int> ranks;
+    for (const double number : numbers) {
+      ranks.push_back(static_cast<int>(std::distance(distinct.begin(), distinct.find(number))));
     }
-  }
+    return ranks;
+  };
+  const std::vector<int> by_kappa = dense_ranks([](const PruningEffect& effect) { return -effect.kappa_fall; });
+  const std::vector<int> by_regions = dense_ranks([](const PruningEffect& effect) { return effect.regions_lost; });
+  std::vector<std::pair<int, int>> ranks;
+  for (size_t i = 0; i < effects.size(); ++i) ranks.emplace_back(by_kappa[i] + by_regions[i], by_kappa[i]);
+  return ranks;
+}
+
+namespace {
+
+int fewest_cells(const Space& space) { return space.own_cells() ? 0 : space.skeleton() == "darts" ? 3 : 1; }
+
+}  // namespace
+
+NetworkPlan thin_supernet(const Space& space, int classes) {
+  NetworkOptions size;
+  size.cells = fewest_cells(space);
+  size.channels = 1;
+  NetworkPlan plan = plan_supernet(space, size, {1, kRegionSide, kRegionSide}, classes);
+  if (plan.stems.size() == 1 && output_shape(plan.stems[0], plan.input) == plan.input) plan.stems.clear();
+  std::set<std::string> missing;
+  for (const CellChoices& cell : space.cells()) missing.insert(cell.type);
+  size_t cells = 0;
+  while (!missing.empty()) missing.erase(plan.cells.at(cells++).type);
+  plan.cells.resize(cells);
+  const int features = plan.cells.back().output_shape.channels;
+  plan.head = {stage::batch_norm(features), stage::relu(features), stage::global_avg_pool(features),
+               stage::linear(features, classes)};
   return plan;
 }
 
@@ -47,29 +72,30 @@ class TeNas {
  public:
   TeNas(const TeNasSetup& setup, const TeNasOptions& options) : setup_(setup), options_(options) {
     const Space& space = *setup.space;
-    NetworkOptions size;
-    size.cells = space.own_cells() ? 0 : space.skeleton() == "darts" ? 3 : 1;
-    size.channels = options.channels;
-    const auto& images = setup.images.images;
-    kernel_plan_ = plan_supernet(
-        space, size,
-        {static_cast<int>(images.size(1)), static_cast<int>(images.size(2)), static_cast<int>(images.size(3))},
-        setup.classes);
-    size.channels = 1;
-    region_plan_ =
-        plan_supernet(space, size, {static_cast<int>(images.size(1)), kRegionSide, kRegionSide}, setup.classes);
     for (const auto& cell : space.cells()) {
       if (cell.ops_on_nodes) {
         fail("TE-NAS prunes the operations of edges; those of space '{}' stand on nodes. Use --search nasi.",
              space.name());
       }
+      // As published, an edge always keeps an operation: without `none`.
       std::vector<int> all(space.ops().size());
       std::iota(all.begin(), all.end(), 0);
-      if (std::find(space.genotype_ops().begin(), space.genotype_ops().end(), "none") == space.genotype_ops().end()) {
-        std::erase_if(all, [&](int op) { return space.ops()[op] == "none"; });
-      }
+      std::erase_if(all, [&](int op) { return space.ops()[op] == "none"; });
       left_[cell.type].assign(Space::sites(cell), all);
     }
+    const at::Tensor& images = setup.images;
+    if (images.size(0) < options.batch || images.size(2) < kRegionSide || images.size(3) < kRegionSide) {
+      fail("TE-NAS needs {} images of at least {}x{} pixels; found {} of {}x{}. Lower --kernel-images.", options.batch,
+           kRegionSide, kRegionSide, images.size(0), images.size(2), images.size(3));
+    }
+    NetworkOptions size;
+    size.cells = fewest_cells(space);
+    size.channels = options.channels;
+    kernel_plan_ = plan_supernet(
+        space, size,
+        {static_cast<int>(images.size(1)), static_cast<int>(images.size(2)), static_cast<int>(images.size(3))},
+        setup.classes);
+    thin_plan_ = thin_supernet(space, setup.classes);
   }
 
   Genotype run() {
@@ -89,6 +115,12 @@ class TeNas {
   struct Measures {
     double kappa = 0, regions = 0;
   };
+  // Networks and images of one repeat. What is pruned is compared with what it was in the same network.
+  struct Instance {
+    Network kernel, thin;
+    at::Tensor images, patches;
+    Measures whole{};
+  };
 
   size_t edges() const {
     size_t count = 0;
@@ -105,55 +137,88 @@ class TeNas {
     return true;
   }
 
-  using Left = std::map<std::string, std::vector<std::vector<int>>>;
+  at::Tensor draw_images(uint64_t seed) const {
+    const auto order = RandomStream(seed, "te-nas images").permutation(setup_.images.size(0));
+    return setup_.images.index_select(0, at::tensor(at::ArrayRef<int64_t>(order.data(), options_.batch)));
+  }
 
-  Measures measure(const Left& left) const {
-    if (interrupt_requested()) throw Interrupted();
-    Measures sum;
-    const TensorBatch batch{setup_.images.images.narrow(0, 0, options_.batch),
-                            setup_.images.labels.narrow(0, 0, options_.batch)};
-    for (int i = 0; i < options_.repeats; ++i) {
-      const uint64_t seed = setup_.seed + static_cast<uint64_t>(i);
-      const Network kernel(pruned_plan(kernel_plan_, left), seed, "he");
-      sum.kappa += kernel_condition(Tape(kernel), batch);
-      const Network thin(pruned_plan(region_plan_, left), seed, "he");
-      sum.regions += count_linear_regions(Tape(thin), region_plan_.input, options_.regions, seed);
+  // Tiny pieces of one channel: in so few dimensions there are fewer regions than patches.
+  at::Tensor draw_patches(uint64_t seed) const {
+    const at::Tensor& images = setup_.images;
+    RandomStream random(seed, "te-nas patches");
+    at::Tensor patches = at::empty({options_.regions, 1, kRegionSide, kRegionSide});
+    for (int64_t i = 0; i < options_.regions; ++i) {
+      const int64_t image = random.below(images.size(0)), channel = random.below(images.size(1));
+      const int64_t top = random.below(images.size(2) - kRegionSide + 1);
+      const int64_t left = random.below(images.size(3) - kRegionSide + 1);
+      patches[i][0].copy_(images[image][channel].narrow(0, top, kRegionSide).narrow(1, left, kRegionSide));
     }
-    return {sum.kappa / options_.repeats, sum.regions / options_.repeats};
+    return patches;
+  }
+
+  std::vector<std::unique_ptr<Instance>> draw_instances() {
+    std::vector<std::unique_ptr<Instance>> instances;
+    for (int i = 0; i < options_.repeats; ++i) {
+      RandomStream random(setup_.seed, "te-nas", {round_, static_cast<uint64_t>(i)});
+      const uint64_t seed = random();
+      instances.push_back(std::make_unique<Instance>(Network(kernel_plan_, seed, "he"), Network(thin_plan_, seed, "he"),
+                                                     draw_images(seed), draw_patches(seed)));
+      instances.back()->whole = measure(*instances.back(), left_);
+    }
+    ++round_;
+    return instances;
+  }
+
+  Measures measure(const Instance& instance, const Candidates& left) const {
+    if (interrupt_requested()) throw Interrupted();
+    return {kernel_condition(Tape(instance.kernel, left), instance.images, setup_.ntk),
+            count_linear_regions(Tape(instance.thin, left), instance.patches)};
+  }
+
+  PruningEffect effect_of(const std::vector<std::unique_ptr<Instance>>& instances, const Candidates& without) const {
+    PruningEffect mean;
+    for (const auto& instance : instances) {
+      const Measures &whole = instance->whole, pruned = measure(*instance, without);
+      const double fall = (whole.kappa - pruned.kappa) / whole.kappa;
+      mean.kappa_fall += (std::isnan(fall) ? 0 : fall) / static_cast<double>(instances.size());  // both infinite
+      mean.regions_lost += (whole.regions - pruned.regions) / whole.regions / static_cast<double>(instances.size());
+    }
+    return mean;
   }
 
   // Takes the least important operation from every edge that has more than one.
   void prune(Progress& progress) {
-    const Measures whole = measure(left_);
+    const auto instances = draw_instances();
     std::vector<Place> places;
-    std::vector<double> kappa_falls, regions_lost;
+    std::vector<PruningEffect> effects;
     for (const auto& [type, sites] : left_) {
       for (size_t edge = 0; edge < sites.size(); ++edge) {
         for (size_t op = 0; sites[edge].size() > 1 && op < sites[edge].size(); ++op) {
-          Left without = left_;
+          Candidates without = left_;
           auto& ops = without[type][edge];
           ops.erase(ops.begin() + static_cast<int64_t>(op));
-          const Measures measures = measure(without);
           places.push_back({type, edge, op});
-          const double fall = whole.kappa - measures.kappa;
-          kappa_falls.push_back(std::isnan(fall) ? 0 : fall);  // both infinite
-          regions_lost.push_back(whole.regions - measures.regions);
+          effects.push_back(effect_of(instances, without));
+          const Measures& whole = instances[0]->whole;
           progress.advance(1, fmt::format("kappa {:.3g}, regions {:.0f}", whole.kappa, whole.regions));
+          log::debug("te-nas: without {} on edge {} of {}: kappa falls by {:.1f} %, regions by {:.1f} %",
+                     setup_.space->ops()[sites[edge][op]], edge, type, 100 * effects.back().kappa_fall,
+                     100 * effects.back().regions_lost);
         }
       }
     }
-    // Little importance: kappa falls much without it, and few regions are lost.
-    const std::vector<double> by_kappa = ranks(kappa_falls), by_regions = ranks(regions_lost);
+    const std::vector<std::pair<int, int>> ranks = pruning_ranks(effects);
     std::map<std::pair<std::string, size_t>, size_t> weakest;
-    const auto importance = [&](size_t i) { return by_regions[i] - by_kappa[i]; };
     for (size_t i = 0; i < places.size(); ++i) {
       const auto [it, added] = weakest.try_emplace({places[i].type, places[i].edge}, i);
-      if (!added && importance(i) < importance(it->second)) it->second = i;
-      strength_[{places[i].type, places[i].edge}] =
-          std::max(strength_[{places[i].type, places[i].edge}], importance(i));
+      if (!added && ranks[i] < ranks[it->second]) it->second = i;
+      int& strength = strength_[{places[i].type, places[i].edge}];
+      strength = std::max(strength, ranks[i].first);
     }
     for (const auto& [edge, i] : weakest) {
       auto& ops = left_[edge.first][edge.second];
+      log::debug("te-nas: {} is pruned from edge {} of {}", setup_.space->ops()[ops[places[i].op]], edge.second,
+                 edge.first);
       ops.erase(ops.begin() + static_cast<int64_t>(places[i].op));
     }
   }
@@ -165,7 +230,7 @@ class TeNas {
       CellGenotype cell{choices.type, choices.inputs, {}, choices.output};
       size_t edge = 0;
       for (const auto& node : choices.nodes) {
-        std::vector<std::pair<double, GenotypeEdge>> candidates;
+        std::vector<std::pair<int, GenotypeEdge>> candidates;
         for (const int from : node.inputs) {
           const auto it = strength_.find({choices.type, edge});
           candidates.push_back(
@@ -187,9 +252,10 @@ class TeNas {
 
   TeNasSetup setup_;
   TeNasOptions options_;
-  NetworkPlan kernel_plan_, region_plan_;
-  Left left_;
-  std::map<std::pair<std::string, size_t>, double> strength_;
+  NetworkPlan kernel_plan_, thin_plan_;
+  Candidates left_;
+  uint64_t round_ = 0;
+  std::map<std::pair<std::string, size_t>, int> strength_;
 };
 
 }  // namespace

@@ -14,25 +14,35 @@
 namespace nascent {
 
 struct TeNasOptions {
-  int repeats = 3;                   // initialisations that each measure is averaged over
-  int batch = 16;                    // images of the tangent kernel
+  int repeats = 3;                   // initialisations that each change is averaged over
+  int batch = 72;                    // images of the tangent kernel
   int channels = 3;                  // of the network that the tangent kernel is taken from
-  int regions = 1000;                // images that linear regions are counted with
+  int regions = 3000;                // patches that linear regions are counted with
   void declare(OptionTable& table);  // section "te-nas"
 };
 
 struct TeNasSetup {
   std::shared_ptr<const Space> space;
-  TensorBatch images;
+  at::Tensor images;  // [N, channels, height, width], that batches and patches are drawn from
   int classes = 10;
+  KernelGradients ntk = KernelGradients::constant;
   uint64_t seed = 1;
 };
 
 // An Error for spaces whose operations stand on nodes. Throws Interrupted after Ctrl-C.
 Genotype te_nas(const TeNasSetup& setup, const TeNasOptions& options);
 
-// The supernet's plan with, on each edge, only the candidates that `left` lists (per cell type and edge), one edge
-// beside another: what a Tape can read.
-NetworkPlan pruned_plan(const NetworkPlan& supernet, const std::map<std::string, std::vector<std::vector<int>>>& left);
+// What taking an operation away does, as parts of what there was: to the condition number of the tangent kernel, which
+// should fall, and to the number of linear regions, which should not.
+struct PruningEffect {
+  double kappa_fall = 0, regions_lost = 0;
+};
+// The rank of each operation by its effect: the lower, the sooner it is pruned. Ranks by both measures, effects that
+// agree to a thousandth sharing one, are added; what is left equal goes by the condition number.
+std::vector<std::pair<int, int>> pruning_ranks(const std::vector<PruningEffect>& effects);
+
+// One cell of each type, of one channel: what linear regions are counted in. Without the stem where cells can take the
+// patch itself.
+NetworkPlan thin_supernet(const Space& space, int classes);
 
 }  // namespace nascent

@@ -1,6 +1,8 @@
 #include <gmock/gmock.h>
 
 #include "cli/program.h"
+#include "space/space.h"
+#include "table/csv.h"
 
 namespace nascent {
 namespace {
@@ -95,6 +97,45 @@ TEST_F(TrainedSearch, MistakesAreAnswered) {
   const ProgramOutput without_pool = nascent(search("hnas", {"--out", path("none")}));
   EXPECT_EQ(without_pool.exit_code, 2);
   EXPECT_THAT(without_pool.err, HasSubstr("--sample N"));
+  EXPECT_THAT(nascent(search("hnas", {"--sample", "5", "--metric", "tracee", "--out", path("none")})).err,
+              HasSubstr("Did you mean 'trace'"));
+  EXPECT_FALSE(std::filesystem::exists(path("none")));
+}
+
+// KNAS: of the best by the metric, the one with the best outcome; here a table's, by the architecture's index.
+TEST_F(Score, WhatATableKnowsIsNotTrained) {
+  const auto space = find_space("nasbench201");
+  std::string csv = "index,arch,toy_valid12,toy_train_seconds12\n";
+  space->enumerate([&](const Genotype& genotype) {
+    const int index = static_cast<int>(space->index_of(genotype));
+    csv += fmt::format("{},{},{},100\n", index, to_text(genotype, "nasbench201"), (index * 37) % 101 / 2.0);
+    return true;
+  });
+  write_file(path("toy.csv"), csv);
+  json_of({"table", "import", path("toy.csv"), "--out", path("toy.table")});
+  json_of(score({"--sample", "12", "--metrics", "knas,kappa", "--csv", path("pool.csv")}));
+  std::vector<std::pair<double, double>> pool;  // metric, outcome
+  for (const auto& row : parse_csv(read_file(path("pool.csv")), "pool")) {
+    if (row.fields[0] == "arch") continue;
+    const auto index = static_cast<int>(space->index_of(parse_genotype(row.fields[0], "", "nasbench201")));
+    pool.emplace_back(std::stod(row.fields[1]), (index * 37) % 101 / 2.0);
+  }
+  std::sort(pool.rbegin(), pool.rend());
+  const Json found =
+      json_of(score({"--search", "zero-cost", "--metric", "knas", "--sample", "12", "--validations", "4", "--lookup",
+                     path("toy.table"), "--measure", "toy_valid12", "--epochs", "12", "--out", path("knas")}));
+  ASSERT_EQ(found.at("trials").size(), 4u);
+  double best = 0;
+  for (size_t i = 0; i < 4; ++i) {
+    EXPECT_EQ(found.at("trials")[i].at("valid"), pool[i].second);
+    EXPECT_EQ(found.at("trials")[i].at("seconds"), 100 * (i + 1));
+    best = std::max(best, pool[i].second);
+  }
+  EXPECT_EQ(found.at("valid_top1"), best);
+  const ProgramOutput other = nascent(score({"--search", "random", "--lookup", path("toy.table"), "--measure",
+                                             "toy_valid12", "--epochs", "13", "--out", path("none")}));
+  EXPECT_EQ(other.exit_code, 2);
+  EXPECT_THAT(other.err, HasSubstr("It has: 12"));
   EXPECT_FALSE(std::filesystem::exists(path("none")));
 }
 

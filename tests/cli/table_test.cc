@@ -95,6 +95,8 @@ TEST_F(TableVerbTest, MistakesEndWithTwoAndSayWhatToDo) {
   check({"table", "qurey", file, kNone}, "Did you mean 'query'?");
   check({"table", "query", file}, "a table and an architecture");
   check({"table", "import", path("two.csv")}, "--out");
+  check({"table", "compare", file, "--strategy", "hnas"}, "--strategies hnas,random");
+  check({"table", "search", file, "--strategies", "hnas"}, "takes one --strategy");
   check({"table", "show", path("two.csv")}, "nascent table import");
   check({"table", "query", file, "nasbench201:7"}, "no row for the architecture");
   check({"table", "query", file, kNone, "--measure", "tyo_valid12"}, "Did you mean 'toy'?");

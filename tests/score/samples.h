@@ -125,6 +125,9 @@ inline std::vector<at::Tensor> autograd_values(const Tape& tape, const at::Tenso
         y = x;
         for (size_t k = 1; k < step.in.size(); ++k) y = y + values[step.in[k]];
         break;
+      case StepKind::scale:
+        y = x * step.factor;
+        break;
       case StepKind::concat: {
         std::vector<at::Tensor> parts;
         for (const int k : step.in) parts.push_back(values[k]);

@@ -1,11 +1,10 @@
-// Searches without training: NASI and TE-NAS.
+// Searches without training: NASI.
 #include <gtest/gtest.h>
 
 #include "data/image_data.h"
 #include "nn/inherit.h"
 #include "score/nasi.h"
 #include "score/samples.h"
-#include "score/te_nas.h"
 #include "train/second_order.h"
 
 namespace nascent {
@@ -252,30 +251,6 @@ TEST(Nasi, ALargePenaltyTurnsTheDirectionAround) {
   EXPECT_TRUE(at::allclose(a.tensor("moved.0"), -b.tensor("moved.0"), 1e-4, 1e-6));
   // Each step adds a vector no longer than 1.
   EXPECT_LE(a.tensor("moved.0").norm().item<double>(), 4 + 1e-6);
-}
-
-TEST(TeNas, APrunedSupernetWithOneOperationPerEdgeIsThatNetwork) {
-  const Sample sample("|nor_conv_3x3~0|+|none~0|avg_pool_3x3~1|+|skip_connect~0|nor_conv_1x1~1|nor_conv_3x3~2|");
-  const NetworkPlan supernet = plan_supernet(*sample.space, sample.size, sample.input, 4);
-  const NetworkPlan pruned = pruned_plan(supernet, {{"cell", {{3}, {0}, {4}, {1}, {2}, {3}}}});
-  const at::Tensor images = sample.batch(5).images;
-  const Network network(pruned, 1, "lecun"), expected(sample.plan(), 1, "lecun");
-  const Tape a(network), b(expected);
-  EXPECT_TRUE(at::allclose(forward(a, images).values[a.logits()], forward(b, images).values[b.logits()], 1e-4, 1e-5));
-}
-
-TEST(TeNas, PrunesToAnArchitectureOfTheSpace) {
-  const Sample sample("nasbench201:0");
-  const TeNasSetup setup{.space = sample.space, .images = sample.batch(4), .classes = 4, .seed = 1};
-  const TeNasOptions options{.repeats = 1, .batch = 4, .channels = 2, .regions = 30};
-  const Genotype found = te_nas(setup, options);
-  EXPECT_NO_THROW(setup.space->validate(found));
-  EXPECT_EQ(te_nas(setup, options), found);
-}
-
-TEST(TeNas, RefusesOperationsOnNodes) {
-  const Sample sample("nasbench201:0");
-  EXPECT_THROW(te_nas({.space = find_space("nasbench1shot1-s1"), .images = sample.batch(4), .classes = 4}, {}), Error);
 }
 
 }  // namespace
