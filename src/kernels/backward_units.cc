@@ -145,15 +145,7 @@ void CellBackward::separable(int index, int n, int thread, const float* input, f
   const float* depthwise_weights = run_.packed_.data() + run_.packing_.unit(index).depthwise;
   const float* transposed = run_.packed_.data() + run_.packing_.unit(index).transposed;
   // The gradient between the two halves has a halo of zeros where the depthwise one is turned around over it.
-  const Halo around = strided ? Halo{} : halo;
-  const ptrdiff_t between_row = static_cast<ptrdiff_t>(out.width + 2 * around.w) * cip;
-  float* between = scratch.between + around.h * between_row + static_cast<ptrdiff_t>(around.w) * cip;
-  std::fill_n(scratch.between, around.h * between_row, 0.0f);
-  std::fill_n(scratch.between + (out.height + around.h) * between_row, around.h * between_row, 0.0f);
-  for (int y = 0; y < out.height; ++y) {
-    std::fill_n(between + y * between_row - around.w * cip, around.w * cip, 0.0f);
-    std::fill_n(between + y * between_row + static_cast<ptrdiff_t>(out.width) * cip, around.w * cip, 0.0f);
-  }
+  const auto [between, between_row] = scratch.surrounded(out, cip, strided ? Halo{} : halo);
   const Taps taps = scratch.tap_offsets(unit.depthwise, row, cip);
   const int chunk = rows_at_once(out.width, std::max(cip, cop));
   // The gradient of the whole image first: memory gives one long stretch sooner than rows between computations.
@@ -208,16 +200,10 @@ void CellBackward::dense(int index, int n, int thread, const float* input, float
   const ptrdiff_t step = static_cast<ptrdiff_t>(unit.stride_w) * cip;
   const bool strided = unit.stride_h > 1 || unit.stride_w > 1;
   const float* transposed = run_.packed_.data() + run_.packing_.unit(index).transposed;
-  const Halo around = strided ? Halo{} : halo;
-  const ptrdiff_t gradient_row = static_cast<ptrdiff_t>(out.width + 2 * around.w) * cop;
-  float* gradient = scratch.between + around.h * gradient_row + static_cast<ptrdiff_t>(around.w) * cop;
-  std::fill_n(scratch.between, around.h * gradient_row, 0.0f);
-  std::fill_n(scratch.between + (out.height + around.h) * gradient_row, around.h * gradient_row, 0.0f);
+  const auto [gradient, gradient_row] = scratch.surrounded(out, cop, strided ? Halo{} : halo);
   const Taps taps = scratch.tap_offsets(unit.dense, row, cip);
   for (int y = 0; y < out.height; ++y) {
     float* to = gradient + y * gradient_row;
-    std::fill_n(to - around.w * cop, around.w * cop, 0.0f);
-    std::fill_n(to + static_cast<ptrdiff_t>(out.width) * cop, around.w * cop, 0.0f);
     output_gradient(unit.output, n, thread, static_cast<size_t>(y) * out.width, out.width, to);
     if (!input_gradient || !strided) continue;
     // One tap after the other: what it sends back lands `step` apart.

@@ -10,6 +10,13 @@
 
 namespace nascent::kernels {
 
+// Rows of an image: `pixels` points at the first, the next is `row` floats on.
+template <class Float>
+struct Rows {
+  Float* pixels;
+  ptrdiff_t row;
+};
+
 struct Taps {
   const ptrdiff_t* offsets = nullptr;
   int count = 0;

@@ -60,6 +60,19 @@ Scratch::Scratch(const ScratchSizes& sizes, bool backward, bool lean) {
   for (const auto& [part, offset] : parts) *part = block_.data() + offset;
 }
 
+Rows<float> Scratch::surrounded(const ValueShape& shape, int c, const Halo& halo) {
+  const ptrdiff_t side = static_cast<ptrdiff_t>(halo.w) * c, line = static_cast<ptrdiff_t>(shape.width) * c;
+  const ptrdiff_t row = line + 2 * side;
+  std::fill_n(between, halo.h * row, 0.0f);
+  std::fill_n(between + (shape.height + halo.h) * row, halo.h * row, 0.0f);
+  float* first = between + halo.h * row + side;
+  for (int y = 0; y < shape.height; ++y) {
+    std::fill_n(first + y * row - side, side, 0.0f);
+    std::fill_n(first + y * row + line, side, 0.0f);
+  }
+  return {first, row};
+}
+
 Taps Scratch::tap_offsets(const std::vector<TapAt>& taps, ptrdiff_t row, ptrdiff_t c, int sign) {
   offsets_.clear();
   for (const TapAt& tap : taps) offsets_.push_back(sign * (tap.dy * row + tap.dx * c));

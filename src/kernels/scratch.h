@@ -51,6 +51,9 @@ struct Scratch {
   std::vector<float> coefficients, bias, value_scale, constant;
   const float* centre = nullptr;
 
+  // `between` as an image with zeros around it.
+  Rows<float> surrounded(const ValueShape& shape, int c, const Halo& halo);
+
   // Taps as offsets into an image whose rows are `row` floats and pixels `c` floats apart, or against them (sign = -1).
   // Good until the next call.
   Taps tap_offsets(const std::vector<TapAt>& taps, ptrdiff_t row, ptrdiff_t c, int sign = 1);

@@ -28,13 +28,6 @@ bool uses_winograd(const CellProgram& program, const Unit& unit);
 constexpr int kWinogradRows = 8;
 size_t winograd_floats(int width, int ci, int co);
 
-// Rows of an image: `pixels` points at the first, the next is `row` floats on.
-template <class Float>
-struct Rows {
-  Float* pixels;
-  ptrdiff_t row;
-};
-
 // out = convolution of `in`, whose first row and column lie one before those of `out`; added to it if `add`. Weights
 // are [point][row of the kernel][input][output].
 void winograd(const ImageKernels& kernels, Rows<const float> in, int ci, const float* weights, int rows, int width,

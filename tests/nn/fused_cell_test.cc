@@ -479,17 +479,20 @@ TEST(FusedCell, InferenceWithPlainOperations) {
   }
 }
 
+std::vector<at::Tensor> random_inputs(const CellPlan& plan) {
+  std::vector<at::Tensor> inputs;
+  for (const Shape& shape : plan.input_shapes)
+    inputs.push_back(random_tensor({4, shape.channels, shape.height, shape.width}, 1 + inputs.size()).requires_grad_());
+  return inputs;
+}
+
 // The first pass uses up what was kept for it; a second one comes from the plain twin.
 TEST(FusedCell, ARetainedGraphCanBePassedAgain) {
   const EngineScope scope(Engine::fused);
   const CellPlan plan = supernet_cells("darts", 8, {3, 8, 8}).front();
   Cell cell(plan);
   initialise(cell, 5, "torch");
-  std::vector<at::Tensor> inputs;
-  for (size_t i = 0; i < plan.input_shapes.size(); ++i) {
-    const Shape& shape = plan.input_shapes[i];
-    inputs.push_back(random_tensor({4, shape.channels, shape.height, shape.width}, 1 + i).requires_grad_());
-  }
+  const std::vector<at::Tensor> inputs = random_inputs(plan);
   CellMixture mixture;
   mixture.ops = at::softmax(random_tensor({sites_of(plan), ops_of(plan)}, 2), 1).requires_grad_();
   const at::Tensor loss = cell.forward(inputs, {.mixture = &mixture}).square().sum();
@@ -508,11 +511,7 @@ TEST(FusedCell, TheOutputMayBeWrittenTo) {
     const EngineScope scope(engine);
     Cell cell(plan);
     initialise(cell, 5, "torch");
-    std::vector<at::Tensor> inputs;
-    for (size_t i = 0; i < plan.input_shapes.size(); ++i) {
-      const Shape& shape = plan.input_shapes[i];
-      inputs.push_back(random_tensor({4, shape.channels, shape.height, shape.width}, 1 + i));
-    }
+    const std::vector<at::Tensor> inputs = random_inputs(plan);
     CellMixture mixture;
     mixture.ops = at::softmax(random_tensor({sites_of(plan), ops_of(plan)}, 2), 1).requires_grad_();
     at::Tensor output = cell.forward(inputs, {.mixture = &mixture});
@@ -531,9 +530,7 @@ TEST(FusedCell, SecondDerivatives) {
       const EngineScope scope(engine);
       Cell cell(plan);
       initialise(cell, 5, "torch");
-      std::vector<at::Tensor> inputs;
-      for (size_t i = 0; i < plan.input_shapes.size(); ++i)
-        inputs.push_back(random_tensor({2, 6, 7, 5}, 1 + i).requires_grad_());
+      const std::vector<at::Tensor> inputs = random_inputs(plan);
       CellMixture mixture;
       mixture.ops = at::softmax(random_tensor({sites_of(plan), ops_of(plan)}, 2), 1).requires_grad_();
       const at::Tensor output = cell.forward(inputs, {.mixture = &mixture});
