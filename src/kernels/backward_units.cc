@@ -131,17 +131,28 @@ void CellBackward::convolution(int index, int n, int thread, const float* input,
   (this->*kind)(index, n, thread, input, input_gradient, add, weight_gradients);
 }
 
+CellBackward::UnitShape CellBackward::shape_of(int index) const {
+  const Unit& unit = program_.units[index];
+  const ValueShape &in = program_.values[unit.input.value], &out = program_.values[unit.output];
+  const Halo halo = run_.halos_[index];
+  const int ci = unit.input.channels, cip = padded(ci);
+  return {.in = in,
+          .out = out,
+          .halo = halo,
+          .ci = ci,
+          .cip = cip,
+          .cop = run_.channels(unit.output),
+          .row = static_cast<ptrdiff_t>(in.width + 2 * halo.w) * cip,
+          .step = static_cast<ptrdiff_t>(unit.stride_w) * cip,
+          .strided = unit.stride_h > 1 || unit.stride_w > 1};
+}
+
 // Depthwise, then pointwise (or nothing). The image between the two is made anew, row by row.
 void CellBackward::separable(int index, int n, int thread, const float* input, float* input_gradient, bool add,
                              float* weight_gradients) {
   const Unit& unit = program_.units[index];
   Scratch& scratch = *run_.scratch_[thread];
-  const ValueShape &in = program_.values[unit.input.value], &out = program_.values[unit.output];
-  const Halo halo = run_.halos_[index];
-  const int ci = unit.input.channels, cip = padded(ci), cop = run_.channels(unit.output);
-  const ptrdiff_t row = static_cast<ptrdiff_t>(in.width + 2 * halo.w) * cip;
-  const ptrdiff_t step = static_cast<ptrdiff_t>(unit.stride_w) * cip;
-  const bool strided = unit.stride_h > 1 || unit.stride_w > 1;
+  const auto& [in, out, halo, ci, cip, cop, row, step, strided] = shape_of(index);
   const float* depthwise_weights = run_.packed_.data() + run_.packing_.unit(index).depthwise;
   const float* transposed = run_.packed_.data() + run_.packing_.unit(index).transposed;
   // The gradient between the two halves has a halo of zeros where the depthwise one is turned around over it.
@@ -193,12 +204,7 @@ void CellBackward::dense(int index, int n, int thread, const float* input, float
                          float* weight_gradients) {
   const Unit& unit = program_.units[index];
   Scratch& scratch = *run_.scratch_[thread];
-  const ValueShape &in = program_.values[unit.input.value], &out = program_.values[unit.output];
-  const Halo halo = run_.halos_[index];
-  const int ci = unit.input.channels, cip = padded(ci), cop = run_.channels(unit.output);
-  const ptrdiff_t row = static_cast<ptrdiff_t>(in.width + 2 * halo.w) * cip;
-  const ptrdiff_t step = static_cast<ptrdiff_t>(unit.stride_w) * cip;
-  const bool strided = unit.stride_h > 1 || unit.stride_w > 1;
+  const auto& [in, out, halo, ci, cip, cop, row, step, strided] = shape_of(index);
   const float* transposed = run_.packed_.data() + run_.packing_.unit(index).transposed;
   const auto [gradient, gradient_row] = scratch.surrounded(out, cop, strided ? Halo{} : halo);
   const Taps taps = scratch.tap_offsets(unit.dense, row, cip);

@@ -19,6 +19,17 @@ class CellBackward {
   };
 
   bool is_lone(int value) const;
+  // What a convolution reads and makes: images, channels as they are and padded, floats from row to row of its padded
+  // input and between the pixels that neighbouring outputs see.
+  struct UnitShape {
+    ValueShape in, out;
+    Halo halo;
+    int ci, cip, cop;
+    ptrdiff_t row, step;
+    bool strided;
+  };
+  UnitShape shape_of(int unit) const;
+
   std::vector<bool> values_to_visit() const;
   void place_gradients();
   void run_phase(const std::vector<int>& values);

@@ -3,21 +3,10 @@
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
-#include "core/random.h"
+#include "train/random_tensors.h"
 
 namespace nascent {
 namespace {
-
-at::Tensor random_tensor(at::IntArrayRef shape, const std::string& purpose) {
-  at::Tensor values = at::empty(shape, at::kDouble);
-  RandomStream random(11, purpose);
-  for (int64_t i = 0; i < values.numel(); ++i) values.data_ptr<double>()[i] = random.normal();
-  return values;
-}
-
-double distance(const at::Tensor& a, const at::Tensor& b) {
-  return (a - b).norm().item<double>() / (b.norm().item<double>() + 1e-12);
-}
 
 // The toy of amended-darts, A.1: L(w, a; x) = (w x - a)^2 with x = 1 in training and 2 in validation, at w = w*(a) = a.
 struct Toy {

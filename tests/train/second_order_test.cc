@@ -3,17 +3,10 @@
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
-#include "core/random.h"
+#include "train/random_tensors.h"
 
 namespace nascent {
 namespace {
-
-at::Tensor random_tensor(at::IntArrayRef shape, const std::string& purpose) {
-  at::Tensor values = at::empty(shape, at::kDouble);
-  RandomStream random(11, purpose);
-  for (int64_t i = 0; i < values.numel(); ++i) values.data_ptr<double>()[i] = random.normal();
-  return values;
-}
 
 // L(w, a) = 1/2 w'Aw + a'Bw + sum(sin(w)) sum(a^2): curved in both, with products that can be written down.
 struct Curved {
@@ -24,10 +17,6 @@ struct Curved {
   at::Tensor mixed(const at::Tensor& v) const { return (at::mv(b, v) + 2 * x * w.cos().dot(v)).detach(); }
   at::Tensor hessian(const at::Tensor& v) const { return (at::mv(a, v) - w.sin() * v * x.square().sum()).detach(); }
 };
-
-double distance(const at::Tensor& a, const at::Tensor& b) {
-  return (a - b).norm().item<double>() / (b.norm().item<double>() + 1e-12);
-}
 
 TEST(SecondProduct, MatchesTheClosedFormBothWays) {
   const Curved problem;
