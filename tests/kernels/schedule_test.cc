@@ -44,6 +44,32 @@ TEST(Schedule, BackwardVisitsWhatReadsAValueFirst) {
   EXPECT_EQ(schedule.phase[0], 2);
 }
 
+// Two separable convolutions in a row, a third behind them, and two pools, of which one is read by a unit.
+TEST(Schedule, WhatIsCheapToMakeIsMadeAgain) {
+  CellProgram program;
+  program.inputs = 1;
+  program.parameters = {1, 1, 1, 1, 1, 1, 1};
+  for (int value = 0; value < 8; ++value) program.add_value({1, 4, 4});
+  program.norms = {{.value = 1}, {.value = 2}, {.value = 3}};
+  const auto whole = [](int value, int norm = -1) { return Read{.value = value, .channels = 1, .norm = norm}; };
+  const auto separable = [&](const Read& from, int to) {
+    program.add(
+        Unit{.input = from, .output = to, .depthwise = {{}}, .dense = {{}}, .depthwise_weight = 0, .dense_weight = 1});
+  };
+  separable(whole(0), 1);
+  separable(whole(1, 0), 2);
+  separable(whole(2, 1), 3);
+  program.add(Unit{.kind = Unit::Kind::max_pool, .input = whole(0), .output = 4});
+  program.add(Unit{.kind = Unit::Kind::avg_pool, .input = whole(0), .output = 5});
+  program.add(Unit{.input = whole(5), .output = 6, .dense = {{}}, .dense_weight = 2});
+  program.add(Mix{.output = 7, .terms = {{.read = whole(3, 2)}, {.read = whole(4)}, {.read = whole(6)}}});
+  program.outputs = {7};
+  const Remade remade = remade_values(program, readers_of(program));
+  // Not value 2, which is made from value 1: that one is not there. Not value 3: a mixture reads it.
+  EXPECT_EQ(remade.backward, (std::vector<bool>{false, true, false, false, false, false, false, false}));
+  EXPECT_EQ(remade.always, (std::vector<bool>{false, false, false, false, true, false, false, false}));
+}
+
 // input -> conv -> plain -> state, in both modes: what the plain unit reads is there for all images, and its result
 // and its gradient for all images before anybody reads them.
 TEST(Schedule, PlainUnitsSeparatePhases) {
