@@ -4,7 +4,6 @@
 //   step darts nasi_step only these
 //   step --batch 16 ...  another batch size for all; --rounds 5 for more rounds (the median counts)
 //   step --fused darts   only the fused side, for a profiler; --threads 1 for another number of threads than two
-//   step --lean darts    the same with the lean engine
 #include <ATen/ATen.h>
 #include <ATen/Parallel.h>
 #include <fmt/format.h>
@@ -170,10 +169,10 @@ class Runner {
 
 // ---- the ways
 
-enum class Way { fused, lean, nchw, channels_last };
+enum class Way { fused, nchw, channels_last };
 
 void run(Runner& runner, Way way) {
-  const EngineScope scope(way == Way::fused ? Engine::fused : way == Way::lean ? Engine::lean : Engine::reference);
+  const EngineScope scope(way == Way::fused ? Engine::fused : Engine::reference);
   runner.network().use_channels_last(way != Way::nchw);
   runner.step();
 }
@@ -205,6 +204,20 @@ double measure_one(const Workload& workload, Way way, int rounds) {
 }
 
 double measure_fused(const Workload& workload, int rounds) { return measure_one(workload, Way::fused, rounds); }
+
+// Of one thread and of two, in turns.
+std::pair<double, double> measure_threads(const Workload& workload, int rounds) {
+  Runner runner(workload);
+  std::vector<double> one, two;
+  for (int round = -1; round < rounds; ++round) {
+    for (auto* times : {&one, &two}) {
+      use_threads(times == &one ? 1 : 2);
+      const double time = seconds([&] { run(runner, Way::fused); });
+      if (round >= 0) times->push_back(time);
+    }
+  }
+  return {median(one), median(two)};
+}
 
 // Peak memory of a process that does two steps and nothing else, in GB.
 double peak_memory(const Workload& workload, Way way) {
@@ -273,8 +286,6 @@ int main(int argc, char** argv) {
       threads = std::max(1, std::atoi(argv[++i]));
     } else if (!std::strcmp(argv[i], "--fused")) {
       only = Way::fused;
-    } else if (!std::strcmp(argv[i], "--lean")) {
-      only = Way::lean;
     } else {
       names.emplace_back(argv[i]);
     }
@@ -301,11 +312,9 @@ int main(int argc, char** argv) {
   Workload darts = workloads().front();
   if (batch > 0) darts.batch = batch;
   if (chosen("memory")) {
-    const double fused = peak_memory(darts, Way::fused), lean = peak_memory(darts, Way::lean),
-                 plain = peak_memory(darts, Way::nchw);
-    fmt::print("Peak memory of a DARTS step: fused {:.2f} GB, lean {:.2f} GB, plain {:.2f} GB\n\n", fused, lean, plain);
+    const double fused = peak_memory(darts, Way::fused), plain = peak_memory(darts, Way::nchw);
+    fmt::print("Peak memory of a DARTS step: fused {:.2f} GB, plain {:.2f} GB\n\n", fused, plain);
     figure("darts_memory_ratio", plain / fused);
-    figure("darts_lean_memory_ratio", plain / lean);
   }
 
   const double peak = fma_peak(threads), bandwidth = stream_bandwidth(threads);
@@ -331,15 +340,9 @@ int main(int argc, char** argv) {
     if (derived || workload.name == "darts") figure(workload.name + "_vs_best_plain", times.best_plain() / times.fused);
   }
   if (chosen("scaling")) {
-    use_threads(1);
-    const double one = measure_fused(darts, rounds);
-    use_threads(threads);
-    const double two = measure_fused(darts, rounds);
+    const auto [one, two] = measure_threads(darts, rounds);
     fmt::print("\nDARTS step, fused: 1 thread {:.3f} s, 2 threads {:.3f} s\n", one, two);
     figure("threads_2_vs_1", one / two);
-    const double lean = measure_one(darts, Way::lean, rounds);
-    fmt::print("  lean: {:.3f} s\n", lean);
-    figure("darts_lean_time", lean / two);
     for (const int images : {darts.batch / 4, darts.batch / 2, darts.batch}) {
       Workload smaller = darts;
       smaller.batch = images;

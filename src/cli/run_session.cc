@@ -19,9 +19,8 @@ void RunOptions::declare(OptionTable& table) {
   section.add("threads", threads, "threads that compute; 0: one per core").range(0, 1024);
   section
       .add("engine", engine,
-           "how cells are computed: fused kernels, the same with less memory and a little slower, or LibTorch's plain "
-           "operations")
-      .one_of({"fused", "lean", "reference"});
+           "how cells are computed: by fused kernels or by LibTorch's plain operations")
+      .one_of({"fused", "reference"});
   section.add("memory", memory, "GB that a step may take; 0: what is available").at_least(0);
   section.add("out", out, "folder of the run; empty: a new one under runs/");
   section.add("overwrite", overwrite, "replace a run that is there already");
@@ -37,9 +36,7 @@ void RunOptions::apply() const {
 
 std::string RunOptions::check_memory(const NetworkPlan& plan, int batch, int running) const {
   const MemoryEstimate estimate = estimate_memory(plan, batch, nascent::engine(), running);
-  const std::string engines = engine == "lean"    ? ""
-                              : engine == "fused" ? ", or use run.engine = \"lean\""
-                                                  : ", or use run.engine = \"fused\" or \"lean\"";
+  const std::string engines = engine == "fused" ? "" : ", or use run.engine = \"fused\"";
   return nascent::check_memory(
       estimate, memory * 1e9,
       fmt::format("Lower data.batch (now {}), network.channels or network.cells{}.", batch, engines));

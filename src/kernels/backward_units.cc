@@ -68,7 +68,6 @@ void CellBackward::add_from_pools(int value, int n, int thread, float* gradient)
     const Unit& unit = program_.units[reader.index];
     if (!unit.is_pool()) continue;
     const int width = run_.channels(unit.output);
-    if (run_.remade_.always[unit.output]) run_.pool(reader.index, n, thread);
     gather(unit.output, n, thread);
     output_gradient(unit.output, n, thread, 0, program_.values[unit.output].pixels(), scratch.other_plane);
     if (unit.kind == Unit::Kind::avg_pool) {

@@ -128,9 +128,23 @@ void CellBackward::place_gradients() {
     const int value = static_cast<int>(v);
     const int last = std::max(visited(value), visited(maker_input(value)));
     place(between_[v], run_.image_floats(value), visited(value), last);
-    if (run_.remade_.backward[v]) place(run_.value_[v], run_.image_floats(value), visited(value), last);
+    if (run_.remade_[v]) place(run_.value_[v], run_.image_floats(value), visited(value), last);
     between_sums_[v] = sums;
     sums += size_t{3} * run_.channels(value) * images;
+  }
+  // Pools are made again for the first mixture that wants them.
+  pools_.resize(schedule_.phases.size());
+  for (size_t u = 0; u < program_.units.size(); ++u) {
+    const Unit& unit = program_.units[u];
+    if (!unit.is_pool() || !run_.remade_[unit.output]) continue;
+    int first = static_cast<int>(schedule_.phases.size()) - 1, last = visited(unit.input.value);
+    for (const Reader& reader : readers_[unit.output]) {
+      const int at = visited(program_.mixes[reader.index].output);
+      first = std::min(first, at);
+      last = std::max(last, at);
+    }
+    place(run_.value_[unit.output], run_.image_floats(unit.output), first, last);
+    pools_[first].push_back(static_cast<int>(u));
   }
   plain_input_.assign(program_.units.size(), nullptr);
   for (size_t u = 0; u < program_.units.size(); ++u) {
@@ -151,9 +165,9 @@ void CellBackward::place_gradients() {
 }
 
 void CellBackward::run() {
-  for (const auto& phase : schedule_.phases) {
-    run_phase(phase);
-    finish_phase(phase);
+  for (size_t phase = 0; phase < schedule_.phases.size(); ++phase) {
+    run_phase(static_cast<int>(phase));
+    finish_phase(schedule_.phases[phase]);
   }
   if (!wants_weights_) return;
   for_each(static_cast<int>(program_.units.size()), run_.call_.threads,
@@ -162,11 +176,12 @@ void CellBackward::run() {
 
 // Weight gradients are summed group by group, in the order of images: the result depends on the number of threads, not
 // on who was faster.
-void CellBackward::run_phase(const std::vector<int>& values) {
+void CellBackward::run_phase(int phase) {
   const int images = run_.call_.images;
   const auto visit_all = [&](int n, int thread, float* weight_gradients) {
     run_.scratch_[thread]->forget_inputs();
-    for (const int value : values) visit(value, n, thread, weight_gradients);
+    for (const int pool : pools_[phase]) run_.pool(pool, n, thread);
+    for (const int value : schedule_.phases[phase]) visit(value, n, thread, weight_gradients);
     if (run_.streams_) kernels_.end_streams();
   };
   if (!wants_weights_) {
@@ -182,7 +197,7 @@ void CellBackward::run_phase(const std::vector<int>& values) {
 
 // Everything that reads the value has its gradient: adds up what it means for the value.
 void CellBackward::visit(int value, int n, int thread, float* weight_gradients) {
-  if (run_.remade_.backward[value]) run_.convolve(run_.maker_[value], n, thread, /*again=*/true);
+  if (run_.remade_[value]) run_.convolve(run_.maker_[value], n, thread, /*again=*/true);
   float* gradient = start_gradient(value, n, thread);
   if (gradient) {
     add_from_mixes(value, n, gradient);

@@ -32,7 +32,7 @@ class CellBackward {
 
   std::vector<bool> values_to_visit() const;
   void place_gradients();
-  void run_phase(const std::vector<int>& values);
+  void run_phase(int phase);
   void finish_phase(const std::vector<int>& values);
 
   void visit(int value, int n, int thread, float* weight_gradients);
@@ -88,6 +88,7 @@ class CellBackward {
   bool wants_weights_ = false;
   BackwardSchedule schedule_;
   std::vector<float*> main_, bypass_, between_;  // first image of gradients: per mixture, mixture, value
+  std::vector<std::vector<int>> pools_;          // per phase: units that are made again at its start
   std::vector<float*> plain_input_;              // per unit, null but for plain ones whose input wants a gradient
   std::vector<size_t> main_sums_, bypass_sums_, between_sums_;
   std::vector<NormGradient> norms_;

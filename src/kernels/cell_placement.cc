@@ -1,6 +1,5 @@
 // Where the values of a CellRun lie.
 #include <algorithm>
-#include <set>
 
 #include "kernels/cell_run.h"
 #include "kernels/parallel.h"
@@ -28,13 +27,12 @@ void CellRun::place_values() {
   moments_offset_.assign(count, 0);
   size_t moments = 0;
   place_in_output();
-  place_fleeting();
   for (size_t v = program_->inputs; v < count; ++v) {
     const size_t floats = image_floats(static_cast<int>(v));
-    const bool keep = call_.keep && !remade_.backward[v];
+    const bool keep = call_.keep && !remade_[v];
     moments_offset_[v] = moments;
     if (normalised_[v]) moments += size_t{3} * channels(static_cast<int>(v)) * call_.images;
-    if (remade_.always[v] || (in_output_ && is_output(static_cast<int>(v)))) continue;
+    if (in_output_ && is_output(static_cast<int>(v))) continue;
     (keep ? kept : passing)[v] = {floats * (per_thread ? call_.threads : call_.images) + kSlack, schedule_.phase[v],
                                   keep ? last : schedule_.last[v]};
     (per_thread ? thread_stride_ : image_stride_)[v] = floats;
@@ -59,44 +57,8 @@ bool CellRun::is_output(int value) const {
   return std::count(program_->outputs.begin(), program_->outputs.end(), value) > 0;
 }
 
-// Values that are made where they are read have one image per thread, beside those of others that the same mixture
-// reads.
-void CellRun::place_fleeting() {
-  std::vector<int> slot(program_->values.size(), -1);
-  constexpr size_t kLine = 16;
-  size_t floats = 0;
-  int slots = 0;
-  for (const Mix& mix : program_->mixes) {
-    std::set<int> taken;
-    const auto each = [&](const auto& action) {
-      for (const auto* terms : {&mix.terms, &mix.bypass}) {
-        for (const Term& term : *terms) {
-          if (remade_.always[term.read.value]) action(term.read.value);
-        }
-      }
-    };
-    each([&](int value) { taken.insert(slot[value]); });
-    each([&](int value) {
-      if (slot[value] < 0) {
-        slot[value] = 0;
-        while (taken.count(slot[value])) ++slot[value];
-        taken.insert(slot[value]);
-      }
-      slots = std::max(slots, slot[value] + 1);
-      floats = std::max(floats, (image_floats(value) + kSlack) / kLine * kLine);
-    });
-  }
-  fleeting_ = Block(floats * slots * call_.threads);
-  std::fill_n(fleeting_.data(), floats * slots * call_.threads, 0.0f);
-  for (size_t v = 0; v < program_->values.size(); ++v) {
-    if (!remade_.always[v]) continue;
-    value_[v] = fleeting_.data() + floats * std::max(slot[v], 0);
-    thread_stride_[v] = floats * slots;
-  }
-}
-
-// A state lies in the cell's output itself where that can be read and written in whole vectors. This saves a copy, and
-// memory; but for a pass that reads its states again and again it is faster to have each of them together.
+// A state lies in the cell's output itself where that can be read and written in whole vectors. This saves a copy; but
+// for a backward pass, which reads its states again and again, it is faster to have each of them together.
 void CellRun::place_in_output() {
   const std::vector<int>& outputs = program_->outputs;
   const auto readers = readers_of(*program_);
@@ -109,7 +71,7 @@ void CellRun::place_in_output() {
            std::count(outputs.begin(), outputs.end(), value) == 1 &&
            std::all_of(readers[value].begin(), readers[value].end(), within);
   };
-  in_output_ = (!call_.keep || call_.lean) && std::all_of(outputs.begin(), outputs.end(), fits);
+  in_output_ = !call_.keep && std::all_of(outputs.begin(), outputs.end(), fits);
   float* place = output_;
   for (const int value : outputs) {
     if (!in_output_) return;

@@ -47,12 +47,7 @@ CellRun::CellRun(std::shared_ptr<const CellProgram> program, ForwardCall call, f
                     call_.weights + size_t(call_.weight_rows) * (call_.weights_per_image ? call_.images : 1));
   }
   for (const Norm& norm : program_->norms) normalised_[norm.value] = true;
-  if (call_.keep && call_.lean) {
-    remade_ = remade_values(*program_, readers_of(*program_));
-  } else {
-    remade_.backward.assign(program_->values.size(), false);
-    remade_.always = remade_.backward;
-  }
+  remade_ = remade_values(*program_, readers_of(*program_));
   maker_.assign(program_->values.size(), -1);
   for (size_t u = 0; u < program_->units.size(); ++u) maker_[program_->units[u].output] = static_cast<int>(u);
   pack_weights(call_.parameters);
@@ -61,7 +56,7 @@ CellRun::CellRun(std::shared_ptr<const CellProgram> program, ForwardCall call, f
   const ScratchSizes sizes = scratch_sizes(*program_, halos_, call_.keep);
   scratch_.resize(call_.threads);
   for_each(call_.threads, call_.threads,
-           [&](int index, int) { scratch_[index] = std::make_unique<Scratch>(sizes, call_.keep, call_.lean); });
+           [&](int index, int) { scratch_[index] = std::make_unique<Scratch>(sizes, call_.keep); });
   if (!call_.training) finish_statistics(-1);
   for (size_t phase = 0; phase < schedule_.phases.size(); ++phase) {
     run_phase(schedule_.phases[phase]);
@@ -119,12 +114,6 @@ void CellRun::pool(int index, int n, int thread) const {
   const auto kernel = unit.kind == Unit::Kind::max_pool ? kernels_.max_pool : kernels_.avg_pool;
   kernel(image(unit.input.value, n, thread) + unit.input.first, pixel(unit.input.value), shape.height, shape.width,
          channels(unit.output), unit.window, image(unit.output, n, thread));
-}
-
-void CellRun::make_fleeting(const std::vector<Term>& terms, int n, int thread) const {
-  for (const Term& term : terms) {
-    if (remade_.always[term.read.value]) pool(maker_[term.read.value], n, thread);
-  }
 }
 
 // Rows of what is read, normalised and rectified, with a halo.
@@ -268,7 +257,6 @@ void CellRun::run_mix(const Mix& mix, int n, int thread) {
   const int c = padded(shape.channels / mix.partial);
   float* out = image(mix.output, n, thread);
   const auto add_up = [&](const std::vector<Term>& terms, int width, float* to, ptrdiff_t to_pixel) {
-    make_fleeting(terms, n, thread);
     fill_terms(terms, width, n, thread);
     kernels_.mix(scratch.terms.data(), static_cast<int>(terms.size()), scratch.bias.data(), shape.pixels(), width, to,
                  to_pixel);

@@ -26,7 +26,6 @@ struct ForwardCall {
   int threads = 1;
   bool training = true;  // batch norms use the statistics of the batch and update the running ones
   bool keep = true;      // a backward pass may follow
-  bool lean = false;     // which makes again what can be made cheaply, instead of finding it kept
   std::vector<const float*> inputs{};
   std::vector<const float*> parameters{};
   std::vector<RunningStatistics> running{};  // per norm
@@ -53,7 +52,7 @@ class CellRun {
   CellRun(std::shared_ptr<const CellProgram> program, ForwardCall call, float* output);
   ~CellRun();
 
-  // Once. The inputs of the forward call and its output must still be as they were; weights and parameters need not.
+  // Once. The inputs of the forward call must still be as they were; its output, weights and parameters need not.
   void backward(const BackwardCall& call);
 
  private:
@@ -68,15 +67,12 @@ class CellRun {
 
   void place_inputs();
   void place_values();
-  void place_fleeting();
   void place_in_output();
   bool is_output(int value) const;
   void pack_weights(const std::vector<const float*>& parameters);
   void run_phase(const std::vector<Step>& steps);
   void run_unit(int index, int n, int thread);
   void pool(int index, int n, int thread) const;
-  // Makes those terms that are never kept, for one image.
-  void make_fleeting(const std::vector<Term>& terms, int n, int thread) const;
   void run_plain(int index) const;
   // `again`: for the backward pass, which needs the result near and knows its moments.
   void convolve(int index, int n, int thread, bool again = false);
@@ -111,7 +107,7 @@ class CellRun {
   std::vector<float> mixture_;    // a copy of the weights
   std::vector<Halo> halos_;       // per unit; the same for all that read the same
   std::vector<bool> normalised_;  // per value: somebody reads it normalised
-  Remade remade_;
+  std::vector<bool> remade_;  // per value: the backward pass makes it again
   std::vector<int> maker_;     // per value: the unit that makes it, -1: none
   std::vector<float*> value_;  // first image of each value
   std::vector<ptrdiff_t> pixel_;
@@ -122,7 +118,7 @@ class CellRun {
   bool in_output_ = false;  // states lie in the output
   std::vector<NormCoefficients> norms_;
   Block packed_, values_, imported_, moments_;
-  Block passing_, fleeting_;  // values that are not kept for the backward pass; that are not kept at all
+  Block passing_;  // values that are not kept for the backward pass
   std::vector<std::unique_ptr<Scratch>> scratch_;  // per thread
 };
 

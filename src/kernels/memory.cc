@@ -1,14 +1,23 @@
 #include "kernels/memory.h"
 
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <map>
 #include <mutex>
 #include <new>
 #include <numeric>
 #include <utility>
+
+#ifdef __SANITIZE_ADDRESS__
+#include <sanitizer/asan_interface.h>
+#define NASCENT_FORBID(data, bytes) ASAN_POISON_MEMORY_REGION(data, bytes)
+#define NASCENT_ALLOW(data, bytes) ASAN_UNPOISON_MEMORY_REGION(data, bytes)
+#else
+#define NASCENT_FORBID(data, bytes) static_cast<void>(0)
+#define NASCENT_ALLOW(data, bytes) static_cast<void>(0)
+#endif
 
 namespace nascent::kernels {
 
@@ -16,13 +25,11 @@ namespace {
 
 constexpr size_t kAlignment = 64, kHugePage = size_t{2} << 20;
 
-// Sizes are rounded up to one of eight steps per power of two, so that nearly equal requests share blocks.
-size_t rounded(size_t bytes) {
-  size_t step = kAlignment;
-  while (step * 16 < bytes) step *= 2;
-  return (std::max(bytes, kAlignment) + step - 1) / step * step;
-}
+size_t rounded(size_t bytes, size_t step) { return (bytes + step - 1) / step * step; }
 
+// One range of addresses, as large as the machine's memory; the system gives it memory as it is touched. Blocks are cut
+// from its lowest free place, so what one pass leaves is used by the next, whatever sizes that asks for, and little more
+// is ever touched than was in use at once.
 class Pool {
  public:
   // Never destroyed: blocks may be freed by other static objects at the end of the program.
@@ -31,51 +38,77 @@ class Pool {
     return *pool;
   }
 
-  // Sets `bytes` to the size of what it gives: the smallest kept block that is large enough, unless most of it would
-  // lie idle. What one pass of a step leaves is so used by the next, which asks for other sizes.
-  float* take(size_t& bytes) {
-    constexpr size_t kMostTimes = 4;
+  float* take(size_t bytes) {
+    const size_t whole = with_gap(bytes);
     const std::lock_guard lock(mutex_);
-    float* data = nullptr;
-    if (const auto kept = kept_.lower_bound(bytes); kept != kept_.end() && kept->first <= kMostTimes * bytes) {
-      bytes = kept->first;
-      data = kept->second;
-      kept_.erase(kept);
-    } else {
-      data = allocate(bytes);
-    }
+    const auto place = std::find_if(free_.begin(), free_.end(), [&](const auto& range) { return range.second >= whole; });
+    if (place == free_.end()) throw std::bad_alloc();
+    const auto [offset, room] = *place;
+    free_.erase(place);
+    if (room > whole) free_.emplace(offset + whole, room - whole);
     in_use_ += bytes;
     peak_ = std::max(peak_, in_use_);
-    return data;
+    NASCENT_ALLOW(base_ + offset, bytes);
+    NASCENT_FORBID(base_ + offset + bytes, whole - bytes);
+    return reinterpret_cast<float*>(base_ + offset);
   }
 
   void give_back(float* data, size_t bytes) {
     const std::lock_guard lock(mutex_);
     in_use_ -= bytes;
-    kept_.emplace(bytes, data);
+    NASCENT_FORBID(data, bytes);
+    auto range = free_.emplace(reinterpret_cast<char*>(data) - base_, with_gap(bytes)).first;
+    if (const auto next = std::next(range); next != free_.end() && range->first + range->second == next->first) {
+      range->second += next->second;
+      free_.erase(next);
+    }
+    if (range == free_.begin()) return;
+    if (const auto before = std::prev(range); before->first + before->second == range->first) {
+      before->second += range->second;
+      free_.erase(range);
+    }
   }
 
   void release() {
     const std::lock_guard lock(mutex_);
-    for (const auto& [bytes, data] : kept_) std::free(data);
-    kept_.clear();
+    for (const auto& [offset, bytes] : free_) {
+      const size_t first = rounded(offset, kHugePage), last = (offset + bytes) / kHugePage * kHugePage;
+      if (first < last) madvise(base_ + first, last - first, MADV_DONTNEED);
+    }
   }
 
   size_t in_use() const { return in_use_; }
   size_t peak() const { return peak_; }
 
  private:
-  static float* allocate(size_t bytes) {
-    const bool huge = bytes >= kHugePage;
-    void* data = std::aligned_alloc(huge ? kHugePage : kAlignment,
-                                    huge ? (bytes + kHugePage - 1) / kHugePage * kHugePage : bytes);
-    if (!data) throw std::bad_alloc();
-    if (huge) madvise(data, bytes, MADV_HUGEPAGE);
-    return static_cast<float*>(data);
+  Pool() {
+    size_t bytes = rounded(static_cast<size_t>(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGESIZE), kHugePage);
+    const auto reserve = [&] {
+      return mmap(nullptr, bytes + kHugePage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1,
+                  0);
+    };
+    void* range = reserve();
+    // Where addresses are limited (ulimit -v), there are fewer.
+    for (; range == MAP_FAILED && bytes > kHugePage; range = reserve()) bytes = rounded(bytes / 2, kHugePage);
+    if (range == MAP_FAILED) throw std::bad_alloc();
+    base_ = static_cast<char*>(range);
+    base_ += rounded(reinterpret_cast<uintptr_t>(range), kHugePage) - reinterpret_cast<uintptr_t>(range);
+    madvise(base_, bytes, MADV_HUGEPAGE);
+    free_.emplace(0, bytes);
+  }
+
+  // Behind a block there is forbidden ground if anybody looks.
+  static size_t with_gap(size_t bytes) {
+#ifdef __SANITIZE_ADDRESS__
+    return bytes + kAlignment;
+#else
+    return bytes;
+#endif
   }
 
   std::mutex mutex_;
-  std::multimap<size_t, float*> kept_;
+  char* base_ = nullptr;
+  std::map<size_t, size_t> free_;  // from offset to bytes
   size_t in_use_ = 0, peak_ = 0;
 };
 
@@ -83,7 +116,9 @@ bool meet(const Resident& a, const Resident& b) { return a.first <= b.last && b.
 
 }  // namespace
 
-Block::Block(size_t floats) : bytes_(rounded(floats * sizeof(float))) { data_ = Pool::instance().take(bytes_); }
+Block::Block(size_t floats) : bytes_(std::max(rounded(floats * sizeof(float), kAlignment), kAlignment)) {
+  data_ = Pool::instance().take(bytes_);
+}
 
 Block::~Block() {
   if (data_) Pool::instance().give_back(data_, bytes_);

@@ -79,18 +79,17 @@ ForwardSchedule schedule_forward(const CellProgram& program, bool batch_statisti
   return schedule;
 }
 
-Remade remade_values(const CellProgram& program, const std::vector<std::vector<Reader>>& readers) {
-  const std::vector<bool> none(program.values.size(), false);
-  Remade remade{none, none};
+std::vector<bool> remade_values(const CellProgram& program, const std::vector<std::vector<Reader>>& readers) {
+  std::vector<bool> remade(program.values.size(), false);
   const auto normalised = [&](const Reader& reader) { return !reader.is_mix && read_of(program, reader).norm >= 0; };
   const auto mixed = [](const Reader& reader) { return reader.is_mix; };
   for (const Unit& unit : program.units) {
     const std::vector<Reader>& by = readers[unit.output];
-    const bool separable = unit.kind == Unit::Kind::convolution && !unit.depthwise.empty();
     // What it is made from must be there.
-    if (remade.backward[unit.input.value]) continue;
-    remade.backward[unit.output] = separable && !by.empty() && std::all_of(by.begin(), by.end(), normalised);
-    remade.always[unit.output] = unit.is_pool() && !by.empty() && std::all_of(by.begin(), by.end(), mixed);
+    if (remade[unit.input.value] || by.empty()) continue;
+    const bool separable = unit.kind == Unit::Kind::convolution && !unit.depthwise.empty();
+    remade[unit.output] = (separable && std::all_of(by.begin(), by.end(), normalised)) ||
+                          (unit.is_pool() && std::all_of(by.begin(), by.end(), mixed));
   }
   return remade;
 }

@@ -19,13 +19,9 @@ struct ForwardSchedule {
 // Without batch statistics and plain units everything is one phase.
 ForwardSchedule schedule_forward(const CellProgram& program, bool batch_statistics);
 
-// Values that are made again where they are needed, because they are cheap to compute and take much memory: in a DARTS
-// cell four of ten.
-struct Remade {
-  std::vector<bool> backward;  // per value: the backward pass makes it: it is between two separable convolutions
-  std::vector<bool> always;    // per value: whoever reads it makes it: a pool that mixtures read
-};
-Remade remade_values(const CellProgram& program, const std::vector<std::vector<Reader>>& readers);
+// Per value: the backward pass makes it again instead of finding it kept, because it takes more memory than time: pools
+// that mixtures read, and what lies between two separable convolutions. In a DARTS cell these are four values of ten.
+std::vector<bool> remade_values(const CellProgram& program, const std::vector<std::vector<Reader>>& readers);
 
 // The backward pass goes from value to value: the gradient of a value is complete when every unit that reads it has
 // been differentiated, which is done then and there, for a plain unit at the end of the phase that visits its output.

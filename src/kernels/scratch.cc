@@ -36,7 +36,7 @@ ScratchSizes scratch_sizes(const CellProgram& program, const std::vector<Halo>& 
   return sizes;
 }
 
-Scratch::Scratch(const ScratchSizes& sizes, bool backward, bool lean) {
+Scratch::Scratch(const ScratchSizes& sizes, bool backward) {
   constexpr size_t kSlack = 64;  // vectors may be read a little past the end
   size_t total = 0;
   std::vector<std::pair<float**, size_t>> parts;
@@ -51,7 +51,7 @@ Scratch::Scratch(const ScratchSizes& sizes, bool backward, bool lean) {
   want(other_plane, sizes.plane);
   want(tiles, sizes.tiles);
   if (backward) {
-    if (lean) want(held[1].data, sizes.input);
+    want(held[1].data, sizes.input);
     want(input_gradient, sizes.input);
     want(between, sizes.between);
   }

@@ -31,9 +31,9 @@ inline constexpr ptrdiff_t kHere = 0;
 inline constexpr Taps kOneTap = {&kHere, 1};
 
 struct Scratch {
-  Scratch(const ScratchSizes& sizes, bool backward, bool lean);
+  Scratch(const ScratchSizes& sizes, bool backward);
 
-  // Padded inputs of convolutions: the last one asked for, and in a lean backward pass the one before.
+  // Padded inputs of convolutions: the last one asked for, and in a backward pass the one before.
   struct PaddedInput {
     Read read;
     int image = -1;

@@ -17,9 +17,8 @@ void use_engine(Engine engine) { current = engine; }
 
 Engine engine_named(const std::string& name) {
   if (name == "fused") return Engine::fused;
-  if (name == "lean") return Engine::lean;
   if (name == "reference") return Engine::reference;
-  fail("There is no engine '{}': it can be 'fused', 'lean' or 'reference'.", name);
+  fail("There is no engine '{}': it can be 'fused' or 'reference'.", name);
 }
 
 }  // namespace nascent

@@ -1,19 +1,17 @@
-// Which way cells are computed: by the fused kernels, by the same with less memory (what is cheap to compute is made
-// again by the backward pass instead of kept), or by LibTorch's plain operations, their reference.
+// Which way cells are computed: by the fused kernels, or by LibTorch's plain operations, their reference.
 #pragma once
 
 #include <string>
 
 namespace nascent {
 
-enum class Engine { fused, lean, reference };
+enum class Engine { fused, reference };
 
-// The engine of this process. The fused ones still leave to the reference what it cannot do: other devices and types
-// than float on the CPU, cells with an operation that has no fused form, and second derivatives.
+// The engine of this process. The fused one still leaves to the reference what it cannot do: other devices and types
+// than float on the CPU, operations that have no fused form, and second derivatives.
 Engine engine();
 void use_engine(Engine engine);
-Engine engine_named(const std::string& name);  // "fused", "lean" or "reference"
-inline bool is_fused(Engine engine) { return engine != Engine::reference; }
+Engine engine_named(const std::string& name);  // "fused" or "reference"
 
 // Uses another engine while it lives.
 class EngineScope {

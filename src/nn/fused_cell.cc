@@ -37,16 +37,11 @@ struct Pass : torch::CustomClassHolder {
   std::vector<float> ops, edges;
   std::vector<PlainOperation> plain;
   std::unique_ptr<CellRun> run;
-  at::Tensor output;  // holds the states that the run reads again
-  int64_t output_version = 0;
 
-  // Not if there was a pass already (of a graph that is retained), nor if somebody wrote into the output.
-  bool can_go_back() const { return run && output._version() == output_version; }
   void release() {
     run.reset();
     plain.clear();
     held.clear();
-    output.reset();
   }
 
   size_t inputs() const { return cell->inputs(); }
@@ -112,7 +107,6 @@ at::Tensor FusedCellFunction::forward(AutogradContext* context, c10::intrusive_p
                             .threads = at::get_num_threads(),
                             .training = pass->cell->is_training(),
                             .keep = pass->keep,
-                            .lean = engine() == Engine::lean,
                             .momentum = static_cast<float>(kNormMomentum),
                             .epsilon = static_cast<float>(kNormEpsilon)};
   for (size_t i = 0; i < pass->inputs(); ++i) {
@@ -147,8 +141,6 @@ at::Tensor FusedCellFunction::forward(AutogradContext* context, c10::intrusive_p
     pass->held.clear();
     return output;
   }
-  pass->output = output.detach();
-  pass->output_version = output._version();
   context->save_for_backward(tensors.vec());
   context->saved_data["pass"] = c10::IValue::make_capsule(std::move(pass));
   return output;
@@ -195,7 +187,8 @@ variable_list FusedCellFunction::plain_backward(const Pass& pass, const variable
 variable_list FusedCellFunction::backward(AutogradContext* context, variable_list outer) {
   const auto capsule = context->saved_data["pass"].toCapsule();
   Pass& pass = static_cast<Pass&>(*capsule);
-  if (at::GradMode::is_enabled() || !pass.can_go_back())
+  // There is no run if there was a pass already, of a graph that is retained.
+  if (at::GradMode::is_enabled() || !pass.run)
     return plain_backward(pass, context->get_saved_variables(), outer[0]);
   const at::Tensor gradient = outer[0].contiguous(kChannelsLast);
   kernels::BackwardCall call{.output_gradient = gradient.data_ptr<float>()};
@@ -231,7 +224,7 @@ bool can_fuse(const std::vector<at::Tensor>& inputs, const CellMixture* mixture)
   const auto plain_float = [](const at::Tensor& x) {
     return !x.defined() || (x.is_cpu() && x.scalar_type() == at::kFloat);
   };
-  if (!is_fused(engine())) return false;
+  if (engine() != Engine::fused) return false;
   if (mixture && !(plain_float(mixture->ops) && plain_float(mixture->edges))) return false;
   return std::all_of(inputs.begin(), inputs.end(), plain_float);
 }

@@ -33,7 +33,7 @@ bool convolves_after(const Stages& stages, size_t i) {
 // operations all results but those of identities.
 double kept_by(const Stages& stages, Shape shape, Engine engine) {
   double bytes = 0;
-  if (is_fused(engine) && !has_fused_form(stages)) {  // LibTorch computes it; the cell has a copy of the result
+  if (engine == Engine::fused && !has_fused_form(stages)) {  // LibTorch computes it; the cell has a copy of the result
     const Shape result = output_shape(stages, shape);
     bytes += kFloat * result.height * result.width * kernels::padded(result.channels);
     engine = Engine::reference;
@@ -43,12 +43,11 @@ double kept_by(const Stages& stages, Shape shape, Engine engine) {
     shape = stage.output(shape);
     const double pixels = static_cast<double>(shape.height) * shape.width;
     const bool pool = stage.kind == StageKind::max_pool || stage.kind == StageKind::avg_pool;
-    if (is_fused(engine)) {
+    if (engine == Engine::fused) {
       const bool inner = i + 1 < stages.size() && follows_depthwise(stages, i + 1);
       const bool unit = stage.kind == StageKind::conv || stage.kind == StageKind::factorized_reduce || pool;
       // What is made again: pools, and what lies between the halves of a separable convolution.
-      const bool again =
-          engine == Engine::lean && (pool || (follows_depthwise(stages, i) && convolves_after(stages, i)));
+      const bool again = pool || (follows_depthwise(stages, i) && convolves_after(stages, i));
       if (unit && !inner && !again) bytes += kFloat * pixels * kernels::padded(shape.channels);
     } else {
       bytes += (kFloat + (stage.kind == StageKind::max_pool ? kIndex : 0)) * pixels * shape.channels;
@@ -79,7 +78,7 @@ double kept_by_candidates(const std::vector<Stages>& candidates, const Shape& in
   for (const Stages& candidate : candidates) {
     if (is_zero(candidate)) continue;
     const bool known = is_shared(candidate) && !pooled.insert({state, candidate[0].kind}).second;
-    kept.push_back(known && is_fused(engine) ? 0 : kept_by(candidate, input, engine));
+    kept.push_back(known && engine == Engine::fused ? 0 : kept_by(candidate, input, engine));
   }
   std::sort(kept.rbegin(), kept.rend());
   if (running > 0 && kept.size() > static_cast<size_t>(running)) kept.resize(running);

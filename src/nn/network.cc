@@ -80,7 +80,7 @@ const CellMixture* Network::mixture_of(const Cell& cell, const ForwardContext& c
 
 NetworkOutput Network::forward(const at::Tensor& images, const ForwardContext& context) {
   check(images, context);
-  at::Tensor last = images.contiguous(channels_last_ || is_fused(engine()) ? at::MemoryFormat::ChannelsLast
+  at::Tensor last = images.contiguous(channels_last_ || engine() == Engine::fused ? at::MemoryFormat::ChannelsLast
                                                                            : at::MemoryFormat::Contiguous);
   at::Tensor before_last;
   for (const auto& stem : stems_) {

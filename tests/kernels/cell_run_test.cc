@@ -31,7 +31,6 @@ std::vector<Sample> samples() {
         RandomPassOptions pass{.seed = seed, .images = seed % 4 == 0 ? 1 : 3, .threads = seed % 5 == 0 ? 2 : 1};
         pass.training = seed % 7 != 1;
         pass.keep = seed % 6 != 2;
-        pass.lean = seed % 2 == 1;
         pass.weights_per_image = seed % 3 == 1;
         std::string name = fmt::format("sample {}: {} channels, {}x{}, {}, K={}", seed, channels, height, width,
                                        reduction ? "reduction" : "normal", partial);
@@ -106,17 +105,6 @@ TEST_F(CellRunTest, ResultsDoNotDependOnWhatMemoryHeld) {
     EXPECT_EQ(run_random_pass(sample.program, sample.pass), first);  // in the memory of the first
   }
   release_kept_blocks();
-}
-
-// What is made again is made the same way.
-TEST_F(CellRunTest, LeanPassesGiveTheSameBytes) {
-  for (Sample& sample : samples()) {
-    SCOPED_TRACE(sample.name);
-    sample.pass.lean = false;
-    const PassResult kept = run_random_pass(sample.program, sample.pass);
-    sample.pass.lean = true;
-    EXPECT_EQ(run_random_pass(sample.program, sample.pass), kept);
-  }
 }
 
 TEST_F(CellRunTest, OneNumberOfThreadsGivesTheSameBytes) {

@@ -24,7 +24,7 @@ CellProgram random_cell(const RandomCellOptions& options);
 struct RandomPassOptions {
   uint64_t seed = 0;
   int images = 2, threads = 1;
-  bool training = true, keep = true, lean = false, weights_per_image = false;
+  bool training = true, keep = true, weights_per_image = false;
 };
 
 // What a pass gives, by name. Plain units compute 2 x + b.
