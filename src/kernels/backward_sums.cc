@@ -30,13 +30,10 @@ void CellBackward::sum_mix(int index, int n, int thread) {
   }
 }
 
-void CellBackward::sum_between(int value, int n, int thread, const float* gradient) {
-  const int norm = between_norm(value);
-  if (norm < 0) return;
-  const int c = run_.channels(value);
-  const MixTerm term = {.value = run_.image(value, n, thread), .pixel = c, .centre = run_.norms_[norm].mean.data()};
-  kernels_.mix_sums(gradient, &term, 1, program_.values[value].pixels(), c,
-                    sums_.data() + between_sums_[value] + size_t{3} * c * n);
+// Where the sums go that a norm between two units needs of its gradient; null where there is none.
+float* CellBackward::sums_between(int value, int n) {
+  if (!between_[value] || between_norm(value) < 0) return nullptr;
+  return sums_.data() + between_sums_[value] + size_t{2} * run_.channels(value) * n;
 }
 
 void CellBackward::finish_phase(const std::vector<int>& values) {
@@ -102,10 +99,10 @@ void CellBackward::finish_between(int value) {
   const int c = run_.channels(value);
   std::vector<double> plain(c, 0.0), product(c, 0.0);
   for (int n = 0; n < run_.call_.images; ++n) {
-    const float* sums = sums_.data() + between_sums_[value] + size_t{3} * c * n;
+    const float* sums = sums_between(value, n);
     for (int k = 0; k < c; ++k) {
       plain[k] += sums[k];
-      product[k] += sums[2 * c + k];
+      product[k] += sums[c + k];
     }
   }
   finish_norm(norm, plain, product);

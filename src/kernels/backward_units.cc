@@ -81,38 +81,59 @@ void CellBackward::add_from_pools(int value, int n, int thread, float* gradient)
   }
 }
 
+// As a kernel sees it, for one image.
+MixTerm CellBackward::term_of(const Read& read, int n, int thread) const {
+  const CellRun::NormCoefficients* norm = read.norm >= 0 ? &run_.norms_[read.norm] : nullptr;
+  return {.value = run_.image(read.value, n, thread) + read.first,
+          .pixel = run_.pixel(read.value),
+          .scale = norm ? norm->scale.data() + read.first : nullptr,
+          .shift = norm ? norm->shift.data() + read.first : nullptr,
+          .centre = norm ? norm->mean.data() + read.first : nullptr,
+          .relu = read.relu};
+}
+
 void CellBackward::add_from_convolutions(int value, int n, int thread, float* gradient, float* weight_gradients) {
-  Scratch& scratch = *run_.scratch_[thread];
   const ValueShape& shape = program_.values[value];
   std::vector<int> units;
   for (const Reader& reader : readers_[value]) {
     if (!reader.is_mix && program_.units[reader.index].kind == Unit::Kind::convolution) units.push_back(reader.index);
   }
-  // Those that read the same share the padded input and its gradient.
   while (!units.empty()) {
-    const int leader = units.front();
-    const Read& read = program_.units[leader].input;
-    const Halo halo = run_.halos_[leader];
-    const int c = padded(read.channels);
-    const ptrdiff_t row = static_cast<ptrdiff_t>(shape.width + 2 * halo.w) * c;
-    const float* input = run_.padded_input(leader, n, thread);
-    // The first to come writes the gradient, others add to it; with a stride some pixels get nothing.
-    const bool strided = program_.units[leader].stride_h > 1 || program_.units[leader].stride_w > 1;
-    if (gradient && strided) std::fill_n(scratch.input_gradient, row * (shape.height + 2 * halo.h), 0.0f);
-    std::vector<int> others;
-    std::erase_if(units, [&](int unit) {
-      const bool same = program_.units[unit].input == read;
-      if (same) others.push_back(unit);
-      return same;
-    });
-    for (size_t i = 0; i < others.size(); ++i) {
-      convolution(others[i], n, thread, input, gradient != nullptr, i > 0 || strided, weight_gradients);
-    }
+    const Read& read = program_.units[units.front()].input;
+    const auto others = std::stable_partition(units.begin(), units.end(),
+                                              [&](int unit) { return program_.units[unit].input == read; });
+    const Rows<const float> from =
+        through_convolutions({units.begin(), others}, n, thread, gradient != nullptr, weight_gradients);
+    units.erase(units.begin(), others);
     if (!gradient) continue;
-    const float* inner = scratch.input_gradient + halo.h * row + static_cast<ptrdiff_t>(halo.w) * c;
-    kernels_.pass_where_active(inner, read.relu ? input : nullptr, row, shape.height, shape.width, c, !lone_[value],
-                               gradient + read.first, run_.channels(value));
+    const int c = padded(read.channels);
+    if (float* sums = sums_between(value, n)) {
+      // Not read again in this phase, so it is written past the caches.
+      kernels_.pass_back_and_sum(from.pixels, from.row, term_of(read, n, thread), shape.height, shape.width, c,
+                                 run_.streams_, gradient, sums);
+    } else {
+      kernels_.pass_back(from.pixels, from.row, term_of(read, n, thread), shape.height, shape.width, c, !lone_[value],
+                         gradient + read.first, run_.channels(value));
+    }
   }
+}
+
+// Those that read the same share the padded input and its gradient, which this returns.
+Rows<const float> CellBackward::through_convolutions(std::span<const int> units, int n, int thread, bool wants_input,
+                                                     float* weight_gradients) {
+  Scratch& scratch = *run_.scratch_[thread];
+  const Unit& leader = program_.units[units.front()];
+  const ValueShape& shape = program_.values[leader.input.value];
+  const Halo halo = run_.halos_[units.front()];
+  const int c = padded(leader.input.channels);
+  const ptrdiff_t row = static_cast<ptrdiff_t>(shape.width + 2 * halo.w) * c;
+  const float* input = weight_gradients ? run_.padded_input(units.front(), n, thread) : nullptr;
+  // The first to come writes the gradient, others add to it; with a stride some pixels get nothing.
+  const bool strided = leader.stride_h > 1 || leader.stride_w > 1;
+  if (wants_input && strided) std::fill_n(scratch.input_gradient, row * (shape.height + 2 * halo.h), 0.0f);
+  for (const int unit : units)
+    convolution(unit, n, thread, input, wants_input, unit != units.front() || strided, weight_gradients);
+  return {scratch.input_gradient + halo.h * row + static_cast<ptrdiff_t>(halo.w) * c, row};
 }
 
 void CellBackward::convolution(int index, int n, int thread, const float* input, bool wants_input, bool add,

@@ -130,7 +130,7 @@ void CellBackward::place_gradients() {
     place(between_[v], run_.image_floats(value), visited(value), last);
     if (run_.remade_[v]) place(run_.value_[v], run_.image_floats(value), visited(value), last);
     between_sums_[v] = sums;
-    sums += size_t{3} * run_.channels(value) * images;
+    sums += size_t{2} * run_.channels(value) * images;
   }
   // Pools are made again for the first mixture that wants them.
   pools_.resize(schedule_.phases.size());
@@ -205,13 +205,8 @@ void CellBackward::visit(int value, int n, int thread, float* weight_gradients) 
     add_from_plain(value, n, gradient);
   }
   add_from_convolutions(value, n, thread, gradient, weight_gradients);
-  if (between_[value]) sum_between(value, n, thread, gradient);
   if (float* place = gradient ? home(value, n) : nullptr; place && place != gradient) {
-    if (streams_gradient(value)) {
-      kernels_.stream(gradient, run_.image_floats(value), place);
-    } else {
-      std::copy_n(gradient, run_.image_floats(value), place);
-    }
+    std::copy_n(gradient, run_.image_floats(value), place);
     gradient = place;
   }
   if (value < program_.inputs) {
@@ -223,9 +218,6 @@ void CellBackward::visit(int value, int n, int thread, float* weight_gradients) 
     sum_mix(mix, n, thread);
   }
 }
-
-// A gradient between two units is not read again in this phase, so it is written past the caches.
-bool CellBackward::streams_gradient(int value) const { return run_.streams_ && lone_[value] && between_[value]; }
 
 // Where the gradient of a value stays; null where it is only passed on in another form.
 float* CellBackward::home(int value, int n) const {
@@ -244,7 +236,7 @@ float* CellBackward::start_gradient(int value, int n, int thread) {
   const int c = run_.channels(value);
   if (value < program_.inputs && !call_.inputs[value]) return nullptr;
   float* place = home(value, n);
-  const bool in_place = place && !apart_[value] && !streams_gradient(value);
+  const bool in_place = place && !apart_[value];
   float* gradient = in_place ? place : run_.scratch_[thread]->plane;
   const int width = program_.output_channels();
   int offset = 0;

@@ -1,6 +1,7 @@
 // The backward pass of a CellRun.
 #pragma once
 
+#include <span>
 #include <vector>
 
 #include "kernels/cell_run.h"
@@ -41,6 +42,9 @@ class CellBackward {
   void add_from_mixes(int value, int n, float* gradient);
   void add_from_pools(int value, int n, int thread, float* gradient);
   void add_from_convolutions(int value, int n, int thread, float* gradient, float* weight_gradients);
+  MixTerm term_of(const Read& read, int n, int thread) const;
+  Rows<const float> through_convolutions(std::span<const int> units, int n, int thread, bool wants_input,
+                                         float* weight_gradients);
   // `add`: to the gradient of the padded input instead of writing it.
   void convolution(int unit, int n, int thread, const float* input, bool wants_input, bool add,
                    float* weight_gradients);
@@ -48,9 +52,8 @@ class CellBackward {
                  float* weight_gradients);
   void dense(int unit, int n, int thread, const float* input, float* input_gradient, bool add, float* weight_gradients);
   void split_partial(const Mix& mix, int index, int n, const float* gradient);
-  bool streams_gradient(int value) const;
   void sum_mix(int mix, int n, int thread);
-  void sum_between(int value, int n, int thread, const float* gradient);
+  float* sums_between(int value, int n);
   void write_input_gradient(int value, int n, const float* gradient);
 
   // Of plain units; see cell_plain.cc.

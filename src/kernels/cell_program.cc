@@ -34,6 +34,8 @@ void check_readers(const CellProgram& program, const std::vector<Reader>& reader
     if (!reader.is_mix && program.units[reader.index].input.norm >= 0) normalised = &program.units[reader.index].input;
   }
   if (!normalised) return;
+  if (normalised->first != 0 || normalised->channels != program.values[normalised->value].channels)
+    throw std::logic_error("a unit reads some channels of a value normalised, and not the others");
   for (const Reader& reader : readers) {
     if (reader.is_mix || program.units[reader.index].input != *normalised)
       throw std::logic_error("a value that is read normalised by a unit has other readers");

@@ -96,7 +96,7 @@ struct CellProgram {
 };
 
 // Where a program's values are read. Throws std::logic_error where the program breaks a rule: a value that units read
-// normalised is read by nothing else, and what goes into a plain unit or comes out of one is not normalised.
+// normalised is read whole, and by nothing else; what goes into a plain unit or comes out of one is not normalised.
 struct Reader {
   bool is_mix = false, is_bypass = false;
   int index = 0;  // of the unit or mixture

@@ -37,7 +37,8 @@ const ImageKernels* table() {
                                        .mix_sums = mix_sums,
                                        .combine = combine,
                                        .add_scaled = add_scaled,
-                                       .pass_where_active = pass_where_active};
+                                       .pass_back = pass_back,
+                                       .pass_back_and_sum = pass_back_and_sum};
   return &kernels;
 }
 

@@ -115,10 +115,15 @@ struct ImageKernels {
   // to += weight * from, c channels of pixels that lie `to_pixel` and `from_pixel` apart.
   void (*add_scaled)(const float* from, ptrdiff_t from_pixel, float weight, size_t pixels, int c, float* to,
                      ptrdiff_t to_pixel);
-  // to = from where `active` > 0 (everywhere where it is null), else zero; added to what is there if `add`. `from` and
-  // `active` lie in images whose rows are `row` floats apart.
-  void (*pass_where_active)(const float* from, const float* active, ptrdiff_t row, int h, int w, int c, bool add,
-                            float* to, ptrdiff_t to_pixel);
+  // From the gradient of what was read to that of the value: to = from where relu(scale * value + shift) is active
+  // (everywhere where the read has no relu), else zero; added to what is there if `add`. `from` lies in an image whose
+  // rows are `row` floats apart. The scale may be null, the weight of the term is not read.
+  void (*pass_back)(const float* from, ptrdiff_t row, MixTerm read, int h, int w, int c, bool add, float* to,
+                    ptrdiff_t to_pixel);
+  // The same, written past the caches where that can be, for an image without gaps; sums[0..c) is the sum of it,
+  // sums[c..2c) that of its product with value - centre.
+  void (*pass_back_and_sum)(const float* from, ptrdiff_t row, MixTerm read, int h, int w, int c, bool past_caches,
+                            float* to, float* sums);
 };
 
 // Those of the instruction set in use.

@@ -342,17 +342,60 @@ void add_scaled(const float* from, ptrdiff_t from_pixel, float weight, size_t pi
   }
 }
 
-void pass_where_active(const float* from, const float* active, ptrdiff_t row, int h, int w, int c, bool add, float* to,
-                       ptrdiff_t to_pixel) {
-  for (int y = 0; y < h; ++y) {
-    for (int x = 0; x < w; ++x, to += to_pixel) {
-      const ptrdiff_t at = y * row + static_cast<ptrdiff_t>(x) * c;
-      for_blocks(c, [&](auto d, int b) {
-        auto g = hn::LoadU(d, from + at + b);
-        if (active) g = hn::IfThenElseZero(hn::Gt(hn::LoadU(d, active + at + b), hn::Zero(d)), g);
-        hn::StoreU(add ? hn::Add(hn::LoadU(d, to + b), g) : g, d, to + b);
+// Calls write(pixel, gradient, value) for the pixels of a row: the gradient that relu(scale * value + shift) lets pass.
+template <class D, class Write>
+HWY_INLINE void pass_row(D d, const float* from, const MixTerm& read, int w, int c, int b, Write write) {
+  const auto a = read.scale ? hn::LoadU(d, read.scale + b) : hn::Set(d, 1.0f);
+  const auto s = read.scale ? hn::LoadU(d, read.shift + b) : hn::Zero(d);
+  const float* value = read.value + b;
+  for (int x = 0; x < w; ++x, from += c, value += read.pixel) {
+    const auto v = hn::LoadU(d, value);
+    const auto g = hn::LoadU(d, from + b);
+    write(x, read.relu ? hn::IfThenElseZero(hn::Gt(hn::MulAdd(a, v, s), hn::Zero(d)), g) : g, v);
+  }
+}
+
+void pass_back(const float* from, ptrdiff_t row, MixTerm read, int h, int w, int c, bool add, float* to,
+               ptrdiff_t to_pixel) {
+  for (int y = 0; y < h; ++y, from += row, read.value += w * read.pixel, to += w * to_pixel) {
+    for_blocks(c, [&](auto d, int b) {
+      pass_row(d, from, read, w, c, b, [&](int x, auto g, auto) {
+        float* at = to + x * to_pixel + b;
+        hn::StoreU(add ? hn::Add(hn::LoadU(d, at), g) : g, d, at);
       });
-    }
+    });
+  }
+}
+
+void pass_back_and_sum(const float* from, ptrdiff_t row, MixTerm read, int h, int w, int c, bool past_caches, float* to,
+                       float* sums) {
+  std::fill_n(sums, 2 * c, 0.0f);
+  if (const int together = read.pixel == c ? pixels_per_vector(c, w) : 1; together > 1) {
+    const WideTerms<1> wide(&read, 1, c);
+    float wide_sums[2 * kWide];
+    pass_back_and_sum(from, row, wide.terms[0], h, w / together, kWide, past_caches, to, wide_sums);
+    fold(wide_sums, c, sums);
+    fold(wide_sums + kWide, c, sums + c);
+    return;
+  }
+  const bool streams = past_caches && c % kWide == 0 && reinterpret_cast<uintptr_t>(to) % (kWide * sizeof(float)) == 0;
+  for (int y = 0; y < h; ++y, from += row, read.value += w * read.pixel, to += static_cast<ptrdiff_t>(w) * c) {
+    for_blocks(c, [&](auto d, int b) {
+      const auto centre = hn::LoadU(d, read.centre + b);
+      auto plain = hn::Zero(d), product = hn::Zero(d);
+      pass_row(d, from, read, w, c, b, [&](int x, auto g, auto v) {
+        float* at = to + static_cast<ptrdiff_t>(x) * c + b;
+        plain = hn::Add(plain, g);
+        product = hn::MulAdd(g, hn::Sub(v, centre), product);
+        if (streams) {
+          hn::Stream(g, d, at);
+        } else {
+          hn::StoreU(g, d, at);
+        }
+      });
+      add_to(d, plain, sums + b);
+      add_to(d, product, sums + c + b);
+    });
   }
 }
 
