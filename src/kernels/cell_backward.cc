@@ -35,7 +35,7 @@ CellBackward::CellBackward(CellRun& run, const BackwardCall& call)
     }
     lone_[v] = is_lone(static_cast<int>(v));
   }
-  schedule_ = schedule_backward(program_, readers_, values_to_visit(), run.call_.training);
+  schedule_ = schedule_backward(program_, readers_, values_to_visit(), run_.remade_, run.call_.training);
   // Four groups per thread, so that a slow core can leave some to the other.
   groups_ = std::min(run.call_.images, 4 * run.call_.threads);
   place_gradients();
@@ -128,23 +128,12 @@ void CellBackward::place_gradients() {
     const int value = static_cast<int>(v);
     const int last = std::max(visited(value), visited(maker_input(value)));
     place(between_[v], run_.image_floats(value), visited(value), last);
-    if (run_.remade_[v]) place(run_.value_[v], run_.image_floats(value), visited(value), last);
     between_sums_[v] = sums;
     sums += size_t{2} * run_.channels(value) * images;
   }
-  // Pools are made again for the first mixture that wants them.
-  pools_.resize(schedule_.phases.size());
-  for (size_t u = 0; u < program_.units.size(); ++u) {
-    const Unit& unit = program_.units[u];
-    if (!unit.is_pool() || !run_.remade_[unit.output]) continue;
-    int first = static_cast<int>(schedule_.phases.size()) - 1, last = visited(unit.input.value);
-    for (const Reader& reader : readers_[unit.output]) {
-      const int at = visited(program_.mixes[reader.index].output);
-      first = std::min(first, at);
-      last = std::max(last, at);
-    }
-    place(run_.value_[unit.output], run_.image_floats(unit.output), first, last);
-    pools_[first].push_back(static_cast<int>(u));
+  for (size_t v = 0; v < program_.values.size(); ++v) {
+    if (const auto& [first, last] = schedule_.needed[v]; last >= 0)
+      place(run_.value_[v], run_.image_floats(static_cast<int>(v)), first, last);
   }
   plain_input_.assign(program_.units.size(), nullptr);
   for (size_t u = 0; u < program_.units.size(); ++u) {
@@ -165,6 +154,7 @@ void CellBackward::place_gradients() {
 }
 
 void CellBackward::run() {
+  run_.make_scratch(/*backward=*/true);
   for (size_t phase = 0; phase < schedule_.phases.size(); ++phase) {
     run_phase(static_cast<int>(phase));
     finish_phase(schedule_.phases[phase]);
@@ -180,7 +170,7 @@ void CellBackward::run_phase(int phase) {
   const int images = run_.call_.images;
   const auto visit_all = [&](int n, int thread, float* weight_gradients) {
     run_.scratch_[thread]->forget_inputs();
-    for (const int pool : pools_[phase]) run_.pool(pool, n, thread);
+    for (const Step& step : schedule_.again[phase]) run_.make_again(step, n, thread);
     for (const int value : schedule_.phases[phase]) visit(value, n, thread, weight_gradients);
     if (run_.streams_) kernels_.end_streams();
   };
@@ -197,7 +187,7 @@ void CellBackward::run_phase(int phase) {
 
 // Everything that reads the value has its gradient: adds up what it means for the value.
 void CellBackward::visit(int value, int n, int thread, float* weight_gradients) {
-  if (run_.remade_[value]) run_.convolve(run_.maker_[value], n, thread, /*again=*/true);
+  if (between_[value] && run_.remade_[value]) run_.convolve(run_.maker_[value], n, thread, /*again=*/true);
   float* gradient = start_gradient(value, n, thread);
   if (gradient) {
     add_from_mixes(value, n, gradient);

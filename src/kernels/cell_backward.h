@@ -91,7 +91,6 @@ class CellBackward {
   bool wants_weights_ = false;
   BackwardSchedule schedule_;
   std::vector<float*> main_, bypass_, between_;  // first image of gradients: per mixture, mixture, value
-  std::vector<std::vector<int>> pools_;          // per phase: units that are made again at its start
   std::vector<float*> plain_input_;              // per unit, null but for plain ones whose input wants a gradient
   std::vector<size_t> main_sums_, bypass_sums_, between_sums_;
   std::vector<NormGradient> norms_;

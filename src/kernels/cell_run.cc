@@ -53,21 +53,27 @@ CellRun::CellRun(std::shared_ptr<const CellProgram> program, ForwardCall call, f
   pack_weights(call_.parameters);
   place_values();
   place_inputs();
-  const ScratchSizes sizes = scratch_sizes(*program_, halos_, call_.keep);
-  scratch_.resize(call_.threads);
-  for_each(call_.threads, call_.threads,
-           [&](int index, int) { scratch_[index] = std::make_unique<Scratch>(sizes, call_.keep); });
+  make_scratch(/*backward=*/false);
   if (!call_.training) finish_statistics(-1);
   for (size_t phase = 0; phase < schedule_.phases.size(); ++phase) {
     run_phase(schedule_.phases[phase]);
     for (const int unit : schedule_.plain[phase]) run_plain(unit);
     if (call_.training) finish_statistics(static_cast<int>(phase));
   }
+  scratch_.clear();
   passing_ = Block();
+  moments_ = Block();
   if (!call_.keep) values_ = Block();
 }
 
 CellRun::~CellRun() = default;
+
+void CellRun::make_scratch(bool backward) {
+  const ScratchSizes sizes = scratch_sizes(*program_, halos_, backward);
+  scratch_.resize(call_.threads);
+  for_each(call_.threads, call_.threads,
+           [&](int index, int) { scratch_[index] = std::make_unique<Scratch>(sizes, backward); });
+}
 
 void CellRun::pack_weights(const std::vector<const float*>& parameters) {
   packed_ = Block(packing_.floats());
@@ -114,6 +120,14 @@ void CellRun::pool(int index, int n, int thread) const {
   const auto kernel = unit.kind == Unit::Kind::max_pool ? kernels_.max_pool : kernels_.avg_pool;
   kernel(image(unit.input.value, n, thread) + unit.input.first, pixel(unit.input.value), shape.height, shape.width,
          channels(unit.output), unit.window, image(unit.output, n, thread));
+}
+
+void CellRun::make_again(const Step& step, int n, int thread) {
+  if (step.is_mix) {
+    run_mix(program_->mixes[step.index], n, thread);
+  } else {
+    pool(step.index, n, thread);
+  }
 }
 
 // Rows of what is read, normalised and rectified, with a halo.
@@ -316,23 +330,25 @@ void CellRun::take_batch_statistics(int k) {
   std::vector<double> variance(c, 0.0);
   const auto per_image = static_cast<double>(shape.pixels());
   const double count = per_image * call_.images;
-  for (int i = 0; i < shape.channels; ++i) {
-    // The moments of images are merged one by one (Chan et al.).
-    double total = 0, centre = 0, spread = 0;
-    for (int n = 0; n < call_.images; ++n) {
-      const float* moments = moments_.data() + moments_offset_[value] + size_t{3} * c * n;
+  // The moments of images are merged one by one (Chan et al.).
+  std::vector<double> centre(c, 0.0), spread(c, 0.0);
+  for (int n = 0; n < call_.images; ++n) {
+    const float* moments = moments_.data() + moments_offset_[value] + size_t{3} * c * n;
+    const double total = per_image * n, share = 1.0 / (n + 1);
+    for (int i = 0; i < c; ++i) {
       const double sum = moments[c + i], image_mean = moments[i] + sum / per_image;
       const double image_spread = std::max(moments[2 * c + i] - sum * sum / per_image, 0.0);
-      const double delta = image_mean - centre, merged = total + per_image;
-      centre += delta * per_image / merged;
-      spread += image_spread + delta * delta * total * per_image / merged;
-      total = merged;
+      const double delta = image_mean - centre[i];
+      centre[i] += delta * share;
+      spread[i] += image_spread + delta * delta * total * share;
     }
-    mean[i] = static_cast<float>(centre);
-    variance[i] = spread / count;
+  }
+  for (int i = 0; i < shape.channels; ++i) {
+    mean[i] = static_cast<float>(centre[i]);
+    variance[i] = spread[i] / count;
     if (running.mean) running.mean[i] += call_.momentum * (mean[i] - running.mean[i]);
     if (running.variance) {
-      const double unbiased = spread / std::max(count - 1, 1.0);
+      const double unbiased = spread[i] / std::max(count - 1, 1.0);
       running.variance[i] += call_.momentum * (static_cast<float>(unbiased) - running.variance[i]);
     }
   }

@@ -69,10 +69,12 @@ class CellRun {
   void place_values();
   void place_in_output();
   bool is_output(int value) const;
+  void make_scratch(bool backward);
   void pack_weights(const std::vector<const float*>& parameters);
   void run_phase(const std::vector<Step>& steps);
   void run_unit(int index, int n, int thread);
   void pool(int index, int n, int thread) const;
+  void make_again(const Step& step, int n, int thread);
   void run_plain(int index) const;
   // `again`: for the backward pass, which needs the result near and knows its moments.
   void convolve(int index, int n, int thread, bool again = false);
@@ -119,7 +121,7 @@ class CellRun {
   std::vector<NormCoefficients> norms_;
   Block packed_, values_, imported_, moments_;
   Block passing_;  // values that are not kept for the backward pass
-  std::vector<std::unique_ptr<Scratch>> scratch_;  // per thread
+  std::vector<std::unique_ptr<Scratch>> scratch_;  // per thread, while there is work
 };
 
 }  // namespace nascent::kernels

@@ -80,22 +80,70 @@ ForwardSchedule schedule_forward(const CellProgram& program, bool batch_statisti
 }
 
 std::vector<bool> remade_values(const CellProgram& program, const std::vector<std::vector<Reader>>& readers) {
-  std::vector<bool> remade(program.values.size(), false);
+  std::vector<bool> remade(program.values.size(), false), between(program.values.size(), false);
   const auto normalised = [&](const Reader& reader) { return !reader.is_mix && read_of(program, reader).norm >= 0; };
   const auto mixed = [](const Reader& reader) { return reader.is_mix; };
-  for (const Unit& unit : program.units) {
+  const auto plain = [&](const Reader& reader) {
+    return !reader.is_mix && program.units[reader.index].kind == Unit::Kind::plain;
+  };
+  for (const Step& step : program.steps) {
+    if (step.is_mix) {
+      const Mix& mix = program.mixes[step.index];
+      const std::vector<Reader>& by = readers[mix.output];
+      const bool is_output = std::count(program.outputs.begin(), program.outputs.end(), mix.output) > 0;
+      // A plain unit keeps what it reads.
+      remade[mix.output] =
+          mix.terms.size() == 1 && mix.bypass.empty() && !is_output && std::none_of(by.begin(), by.end(), plain);
+      continue;
+    }
+    const Unit& unit = program.units[step.index];
     const std::vector<Reader>& by = readers[unit.output];
-    // What it is made from must be there.
-    if (remade[unit.input.value] || by.empty()) continue;
-    const bool separable = unit.kind == Unit::Kind::convolution && !unit.depthwise.empty();
-    remade[unit.output] = (separable && std::all_of(by.begin(), by.end(), normalised)) ||
-                          (unit.is_pool() && std::all_of(by.begin(), by.end(), mixed));
+    const bool separable = unit.kind == Unit::Kind::convolution && !unit.depthwise.empty() &&
+                           is_cheap(unit.depthwise.size(), unit.input.channels);
+    // One between two others is not made from one that is made again.
+    between[unit.output] = separable && !between[unit.input.value] && !by.empty() &&
+                           std::all_of(by.begin(), by.end(), normalised);
+    const bool pool = unit.is_pool() && !by.empty() && std::all_of(by.begin(), by.end(), mixed);
+    remade[unit.output] = between[unit.output] || pool;
   }
   return remade;
 }
 
+namespace {
+
+// From the last step to the first: what is made from a value reads it too.
+void schedule_remade(const CellProgram& program, const std::vector<std::vector<Reader>>& readers,
+                     const std::vector<bool>& remade, BackwardSchedule& schedule) {
+  schedule.again.resize(schedule.phases.size());
+  schedule.needed.resize(program.values.size());
+  for (auto step = program.steps.rbegin(); step != program.steps.rend(); ++step) {
+    const int value = output_of(program, *step);
+    if (!remade[value]) continue;
+    BackwardSchedule::Span span{.first = static_cast<int>(schedule.phases.size()), .last = -1};
+    const auto read_in = [&](int phase) {
+      if (phase < 0) return;
+      span.first = std::min(span.first, phase);
+      span.last = std::max(span.last, phase);
+    };
+    read_in(schedule.phase[value]);
+    for (const Reader& reader : readers[value]) {
+      const int made = reader.is_mix ? program.mixes[reader.index].output : program.units[reader.index].output;
+      if (reader.is_mix) read_in(schedule.phase[made]);
+      if (remade[made] && schedule.needed[made].last >= 0) read_in(schedule.needed[made].first);
+    }
+    if (span.last < 0) continue;
+    if (!step->is_mix) read_in(schedule.phase[program.units[step->index].input.value]);
+    schedule.needed[value] = span;
+    if (step->is_mix || program.units[step->index].is_pool())
+      schedule.again[span.first].insert(schedule.again[span.first].begin(), *step);
+  }
+}
+
+}  // namespace
+
 BackwardSchedule schedule_backward(const CellProgram& program, const std::vector<std::vector<Reader>>& readers,
-                                   const std::vector<bool>& visit, bool batch_statistics) {
+                                   const std::vector<bool>& visit, const std::vector<bool>& remade,
+                                   bool batch_statistics) {
   BackwardSchedule schedule;
   schedule.phase.assign(program.values.size(), -1);
   std::vector<int>& phase = schedule.phase;
@@ -148,6 +196,7 @@ BackwardSchedule schedule_backward(const CellProgram& program, const std::vector
     if (phase[value] >= static_cast<int>(schedule.phases.size())) schedule.phases.resize(phase[value] + 1);
     schedule.phases[phase[value]].push_back(value);
   }
+  schedule_remade(program, readers, remade, schedule);
   return schedule;
 }
 

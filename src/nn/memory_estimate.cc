@@ -11,6 +11,7 @@
 
 #include "core/error.h"
 #include "kernels/image_kernels.h"
+#include "kernels/schedule.h"
 #include "nn/fused_form.h"
 
 namespace nascent {
@@ -46,8 +47,9 @@ double kept_by(const Stages& stages, Shape shape, Engine engine) {
     if (engine == Engine::fused) {
       const bool inner = i + 1 < stages.size() && follows_depthwise(stages, i + 1);
       const bool unit = stage.kind == StageKind::conv || stage.kind == StageKind::factorized_reduce || pool;
-      // What is made again: pools, and what lies between the halves of a separable convolution.
-      const bool again = pool || (follows_depthwise(stages, i) && convolves_after(stages, i));
+      // What is made again: pools, and what lies between two separable convolutions.
+      const bool again = pool || (follows_depthwise(stages, i) && convolves_after(stages, i) &&
+                                  kernels::is_cheap(stages[i - 1].kernel_h * stages[i - 1].kernel_w, shape.channels));
       if (unit && !inner && !again) bytes += kFloat * pixels * kernels::padded(shape.channels);
     } else {
       bytes += (kFloat + (stage.kind == StageKind::max_pool ? kIndex : 0)) * pixels * shape.channels;
@@ -90,7 +92,9 @@ CellBytes bytes_of_cell(const CellPlan& cell, Engine engine, int running) {
   CellBytes bytes;
   for (size_t i = 0; i < cell.preprocess.size(); ++i)
     bytes.kept += kept_by(cell.preprocess[i], cell.input_shapes[i], engine);
-  for (const Shape& state : states) bytes.kept += bytes_of(state);
+  // The fused engine makes normalised inputs again.
+  for (size_t s = engine == Engine::fused ? cell.preprocess.size() : 0; s < states.size(); ++s)
+    bytes.kept += bytes_of(states[s]);
   std::set<std::pair<int, StageKind>> pooled;
   for (size_t n = 0; n < cell.nodes.size(); ++n) {
     const NodePlan& node = cell.nodes[n];

@@ -37,36 +37,65 @@ TEST(Schedule, RunningStatisticsNeedOnePhaseOnly) { EXPECT_EQ(schedule_forward(c
 TEST(Schedule, BackwardVisitsWhatReadsAValueFirst) {
   const CellProgram program = chain();
   const auto readers = readers_of(program);
-  const BackwardSchedule schedule = schedule_backward(program, readers, {true, true, false, true}, true);
+  const BackwardSchedule schedule = schedule_backward(program, readers, {true, true, false, true}, std::vector<bool>(4), true);
   EXPECT_EQ(schedule.phase[3], 0);   // the state: its sums
   EXPECT_EQ(schedule.phase[1], 1);   // then the second convolution
   EXPECT_EQ(schedule.phase[2], -1);  // its result has no gradient of its own
   EXPECT_EQ(schedule.phase[0], 2);
 }
 
-// Two separable convolutions in a row, a third behind them, and two pools, of which one is read by a unit.
+// A state that is one value, on it three separable convolutions in a row, one with many taps, and two pools, of which
+// one is read by a unit; all of them make up the output.
 TEST(Schedule, WhatIsCheapToMakeIsMadeAgain) {
   CellProgram program;
   program.inputs = 1;
-  program.parameters = {1, 1, 1, 1, 1, 1, 1};
-  for (int value = 0; value < 8; ++value) program.add_value({1, 4, 4});
-  program.norms = {{.value = 1}, {.value = 2}, {.value = 3}};
+  program.parameters = {1, 1, 1};
+  enum { input, state, first, second, third, large, behind_large, read_pool, pool, dense, output, count };
+  for (int value = 0; value < count; ++value) program.add_value({1, 4, 4});
+  program.norms = {{.value = first}, {.value = second}, {.value = third}, {.value = large}};
   const auto whole = [](int value, int norm = -1) { return Read{.value = value, .channels = 1, .norm = norm}; };
-  const auto separable = [&](const Read& from, int to) {
-    program.add(
-        Unit{.input = from, .output = to, .depthwise = {{}}, .dense = {{}}, .depthwise_weight = 0, .dense_weight = 1});
+  const auto separable = [&](const Read& from, int to, size_t taps) {
+    program.add(Unit{.input = from,
+                     .output = to,
+                     .depthwise = std::vector<TapAt>(taps),
+                     .dense = {{}},
+                     .depthwise_weight = 0,
+                     .dense_weight = 1});
   };
-  separable(whole(0), 1);
-  separable(whole(1, 0), 2);
-  separable(whole(2, 1), 3);
-  program.add(Unit{.kind = Unit::Kind::max_pool, .input = whole(0), .output = 4});
-  program.add(Unit{.kind = Unit::Kind::avg_pool, .input = whole(0), .output = 5});
-  program.add(Unit{.input = whole(5), .output = 6, .dense = {{}}, .dense_weight = 2});
-  program.add(Mix{.output = 7, .terms = {{.read = whole(3, 2)}, {.read = whole(4)}, {.read = whole(6)}}});
-  program.outputs = {7};
-  // Not value 2, which is made from value 1: that one is not there. Not value 3: a mixture reads it.
-  EXPECT_EQ(remade_values(program, readers_of(program)),
-            (std::vector<bool>{false, true, false, false, true, false, false, false}));
+  program.add(Mix{.output = state, .terms = {{.read = whole(input)}}});
+  separable(whole(state), first, 9);
+  separable(whole(first, 0), second, 9);
+  separable(whole(second, 1), third, 9);
+  separable(whole(state), large, 80);
+  separable(whole(large, 3), behind_large, 9);
+  program.add(Unit{.kind = Unit::Kind::avg_pool, .input = whole(state), .output = read_pool});
+  program.add(Unit{.kind = Unit::Kind::max_pool, .input = whole(state), .output = pool});
+  program.add(Unit{.input = whole(read_pool), .output = dense, .dense = {{}}, .dense_weight = 2});
+  program.add(Mix{.output = output,
+                  .terms = {{.read = whole(third, 2)},
+                            {.read = whole(behind_large)},
+                            {.read = whole(pool)},
+                            {.read = whole(dense)}}});
+  program.outputs = {output};
+  const auto readers = readers_of(program);
+  const std::vector<bool> remade = remade_values(program, readers);
+  // Not the second convolution: what it is made from is not there.
+  for (int value = 0; value < count; ++value)
+    EXPECT_EQ(remade[value], value == state || value == first || value == pool) << value;
+
+  std::vector<bool> visit(count, true);
+  visit[third] = visit[behind_large] = visit[pool] = visit[dense] = false;
+  const BackwardSchedule schedule = schedule_backward(program, readers, visit, remade, true);
+  const auto span = [&](int value) { return std::pair(schedule.needed[value].first, schedule.needed[value].last); };
+  // Phases: the output's sums, the second convolution's, the first one's, then the state.
+  EXPECT_EQ(schedule.phase[state], 3);
+  EXPECT_EQ(span(pool), std::pair(0, 3));   // from the sums to its gradient
+  EXPECT_EQ(span(state), std::pair(0, 3));  // the pool is made of it
+  EXPECT_EQ(span(first), std::pair(2, 3));
+  EXPECT_EQ(span(second).second, -1);
+  ASSERT_EQ(schedule.again[0].size(), 2u);
+  EXPECT_TRUE(schedule.again[0][0].is_mix);  // before what is made of it
+  for (const int phase : {1, 2, 3}) EXPECT_TRUE(schedule.again[phase].empty());
 }
 
 // input -> conv -> plain -> state, in both modes: what the plain unit reads is there for all images, and its result
@@ -88,7 +117,7 @@ TEST(Schedule, PlainUnitsSeparatePhases) {
     EXPECT_EQ(forward.plain, (std::vector<std::vector<int>>{{1}, {}}));
     EXPECT_EQ(forward.last[1], 1);
     const BackwardSchedule backward =
-        schedule_backward(program, readers_of(program), {true, true, true, true}, batch_statistics);
+        schedule_backward(program, readers_of(program), {true, true, true, true}, std::vector<bool>(4), batch_statistics);
     EXPECT_EQ(backward.phase, (std::vector<int>{1, 1, 0, 0}));
   }
 }
