@@ -17,9 +17,7 @@ void RunOptions::declare(OptionTable& table) {
   auto section = table.section("run", "Where and how a run happens.");
   section.add("seed", seed, "of every random stream; the same seed and thread count give the same result").at_least(0);
   section.add("threads", threads, "threads that compute; 0: one per core").range(0, 1024);
-  section
-      .add("engine", engine,
-           "how cells are computed: by fused kernels or by LibTorch's plain operations")
+  section.add("engine", engine, "how cells are computed: by fused kernels or by LibTorch's plain operations")
       .one_of({"fused", "reference"});
   section.add("memory", memory, "GB that a step may take; 0: what is available").at_least(0);
   section.add("out", out, "folder of the run; empty: a new one under runs/");

@@ -100,8 +100,8 @@ void CellBackward::add_from_convolutions(int value, int n, int thread, float* gr
   }
   while (!units.empty()) {
     const Read& read = program_.units[units.front()].input;
-    const auto others = std::stable_partition(units.begin(), units.end(),
-                                              [&](int unit) { return program_.units[unit].input == read; });
+    const auto others =
+        std::stable_partition(units.begin(), units.end(), [&](int unit) { return program_.units[unit].input == read; });
     const Rows<const float> from =
         through_convolutions({units.begin(), others}, n, thread, gradient != nullptr, weight_gradients);
     units.erase(units.begin(), others);

@@ -109,9 +109,9 @@ class CellRun {
   std::vector<float> mixture_;    // a copy of the weights
   std::vector<Halo> halos_;       // per unit; the same for all that read the same
   std::vector<bool> normalised_;  // per value: somebody reads it normalised
-  std::vector<bool> remade_;  // per value: the backward pass makes it again
-  std::vector<int> maker_;     // per value: the unit that makes it, -1: none
-  std::vector<float*> value_;  // first image of each value
+  std::vector<bool> remade_;      // per value: the backward pass makes it again
+  std::vector<int> maker_;        // per value: the unit that makes it, -1: none
+  std::vector<float*> value_;     // first image of each value
   std::vector<ptrdiff_t> pixel_;
   std::vector<size_t> image_stride_;  // floats to the next image; 0 where every thread has its own
   std::vector<size_t> thread_stride_;
@@ -120,7 +120,7 @@ class CellRun {
   bool in_output_ = false;  // states lie in the output
   std::vector<NormCoefficients> norms_;
   Block packed_, values_, imported_, moments_;
-  Block passing_;  // values that are not kept for the backward pass
+  Block passing_;                                  // values that are not kept for the backward pass
   std::vector<std::unique_ptr<Scratch>> scratch_;  // per thread, while there is work
 };
 

@@ -28,8 +28,8 @@ constexpr size_t kAlignment = 64, kHugePage = size_t{2} << 20;
 size_t rounded(size_t bytes, size_t step) { return (bytes + step - 1) / step * step; }
 
 // One range of addresses, as large as the machine's memory; the system gives it memory as it is touched. Blocks are cut
-// from its lowest free place, so what one pass leaves is used by the next, whatever sizes that asks for, and little more
-// is ever touched than was in use at once.
+// from its lowest free place, so what one pass leaves is used by the next, whatever sizes that asks for, and little
+// more is ever touched than was in use at once.
 class Pool {
  public:
   // Never destroyed: blocks may be freed by other static objects at the end of the program.
@@ -41,7 +41,8 @@ class Pool {
   float* take(size_t bytes) {
     const size_t whole = with_gap(bytes);
     const std::lock_guard lock(mutex_);
-    const auto place = std::find_if(free_.begin(), free_.end(), [&](const auto& range) { return range.second >= whole; });
+    const auto place =
+        std::find_if(free_.begin(), free_.end(), [&](const auto& range) { return range.second >= whole; });
     if (place == free_.end()) throw std::bad_alloc();
     const auto [offset, room] = *place;
     free_.erase(place);
@@ -66,14 +67,6 @@ class Pool {
     if (const auto before = std::prev(range); before->first + before->second == range->first) {
       before->second += range->second;
       free_.erase(range);
-    }
-  }
-
-  void release() {
-    const std::lock_guard lock(mutex_);
-    for (const auto& [offset, bytes] : free_) {
-      const size_t first = rounded(offset, kHugePage), last = (offset + bytes) / kHugePage * kHugePage;
-      if (first < last) madvise(base_ + first, last - first, MADV_DONTNEED);
     }
   }
 
@@ -135,7 +128,6 @@ Block& Block::operator=(Block&& other) noexcept {
 
 size_t block_bytes_in_use() { return Pool::instance().in_use(); }
 size_t block_bytes_peak() { return Pool::instance().peak(); }
-void release_kept_blocks() { Pool::instance().release(); }
 
 MemoryPlan plan_memory(const std::vector<Resident>& residents) {
   constexpr size_t kStep = kAlignment / sizeof(float);

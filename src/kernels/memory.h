@@ -1,4 +1,5 @@
-// Memory of the engine: blocks that are kept for the next step, and the plan of what lies where in one.
+// Memory of the engine: blocks whose memory stays with the process for the next step, and the plan of what lies where
+// in one.
 #pragma once
 
 #include <cstddef>
@@ -6,8 +7,8 @@
 
 namespace nascent::kernels {
 
-// Aligned floats, not initialised. Freed blocks are kept and handed out again, so a training step that repeats asks the
-// system for nothing.
+// Aligned floats, not initialised. The memory of freed blocks is kept and handed out again, so a training step that
+// repeats asks the system for nothing.
 class Block {
  public:
   Block() = default;
@@ -26,8 +27,6 @@ class Block {
 // Bytes in blocks that are in use, and the most that ever were.
 size_t block_bytes_in_use();
 size_t block_bytes_peak();
-// Gives what is kept but not used back to the system.
-void release_kept_blocks();
 
 // Something that lies in memory from the first to the last phase in which it is used.
 struct Resident {

@@ -101,8 +101,8 @@ std::vector<bool> remade_values(const CellProgram& program, const std::vector<st
     const bool separable = unit.kind == Unit::Kind::convolution && !unit.depthwise.empty() &&
                            is_cheap(unit.depthwise.size(), unit.input.channels);
     // One between two others is not made from one that is made again.
-    between[unit.output] = separable && !between[unit.input.value] && !by.empty() &&
-                           std::all_of(by.begin(), by.end(), normalised);
+    between[unit.output] =
+        separable && !between[unit.input.value] && !by.empty() && std::all_of(by.begin(), by.end(), normalised);
     const bool pool = unit.is_pool() && !by.empty() && std::all_of(by.begin(), by.end(), mixed);
     remade[unit.output] = between[unit.output] || pool;
   }

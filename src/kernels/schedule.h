@@ -19,9 +19,9 @@ struct ForwardSchedule {
 // Without batch statistics and plain units everything is one phase.
 ForwardSchedule schedule_forward(const CellProgram& program, bool batch_statistics);
 
-// Per value: the backward pass makes it again instead of finding it kept, because it takes more memory than time: states
-// that are one value normalised, pools that mixtures read, and what lies between two separable convolutions of few
-// channels. In the first cells of a DARTS network these are four values of ten.
+// Per value: the backward pass makes it again instead of finding it kept, because it takes more memory than time:
+// states that are one value normalised, pools that mixtures read, and what lies between two separable convolutions of
+// few channels. In the first cells of a DARTS network these are four values of ten.
 std::vector<bool> remade_values(const CellProgram& program, const std::vector<std::vector<Reader>>& readers);
 
 // Whether a separable convolution of so many taps and channels is worth it: multiply-adds per result.

@@ -188,8 +188,7 @@ variable_list FusedCellFunction::backward(AutogradContext* context, variable_lis
   const auto capsule = context->saved_data["pass"].toCapsule();
   Pass& pass = static_cast<Pass&>(*capsule);
   // There is no run if there was a pass already, of a graph that is retained.
-  if (at::GradMode::is_enabled() || !pass.run)
-    return plain_backward(pass, context->get_saved_variables(), outer[0]);
+  if (at::GradMode::is_enabled() || !pass.run) return plain_backward(pass, context->get_saved_variables(), outer[0]);
   const at::Tensor gradient = outer[0].contiguous(kChannelsLast);
   kernels::BackwardCall call{.output_gradient = gradient.data_ptr<float>()};
   variable_list grads(1);  // the pass itself has none

@@ -81,7 +81,7 @@ const CellMixture* Network::mixture_of(const Cell& cell, const ForwardContext& c
 NetworkOutput Network::forward(const at::Tensor& images, const ForwardContext& context) {
   check(images, context);
   at::Tensor last = images.contiguous(channels_last_ || engine() == Engine::fused ? at::MemoryFormat::ChannelsLast
-                                                                           : at::MemoryFormat::Contiguous);
+                                                                                  : at::MemoryFormat::Contiguous);
   at::Tensor before_last;
   for (const auto& stem : stems_) {
     before_last = last;

@@ -204,10 +204,8 @@ class Pass {
   }
 
   ForwardCall forward_call() {
-    ForwardCall call{.images = options_.images,
-                     .threads = options_.threads,
-                     .training = options_.training,
-                     .keep = options_.keep};
+    ForwardCall call{
+        .images = options_.images, .threads = options_.threads, .training = options_.training, .keep = options_.keep};
     for (int v = 0; v < program_.inputs; ++v)
       inputs_.push_back(numbers(options_.images * program_.values[v].pixels() * program_.values[v].channels, 1));
     // Away from zero: with one input channel, a batch norm divides by its weight.

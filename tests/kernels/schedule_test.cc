@@ -37,7 +37,8 @@ TEST(Schedule, RunningStatisticsNeedOnePhaseOnly) { EXPECT_EQ(schedule_forward(c
 TEST(Schedule, BackwardVisitsWhatReadsAValueFirst) {
   const CellProgram program = chain();
   const auto readers = readers_of(program);
-  const BackwardSchedule schedule = schedule_backward(program, readers, {true, true, false, true}, std::vector<bool>(4), true);
+  const BackwardSchedule schedule =
+      schedule_backward(program, readers, {true, true, false, true}, std::vector<bool>(4), true);
   EXPECT_EQ(schedule.phase[3], 0);   // the state: its sums
   EXPECT_EQ(schedule.phase[1], 1);   // then the second convolution
   EXPECT_EQ(schedule.phase[2], -1);  // its result has no gradient of its own
@@ -71,11 +72,10 @@ TEST(Schedule, WhatIsCheapToMakeIsMadeAgain) {
   program.add(Unit{.kind = Unit::Kind::avg_pool, .input = whole(state), .output = read_pool});
   program.add(Unit{.kind = Unit::Kind::max_pool, .input = whole(state), .output = pool});
   program.add(Unit{.input = whole(read_pool), .output = dense, .dense = {{}}, .dense_weight = 2});
-  program.add(Mix{.output = output,
-                  .terms = {{.read = whole(third, 2)},
-                            {.read = whole(behind_large)},
-                            {.read = whole(pool)},
-                            {.read = whole(dense)}}});
+  program.add(Mix{
+      .output = output,
+      .terms = {
+          {.read = whole(third, 2)}, {.read = whole(behind_large)}, {.read = whole(pool)}, {.read = whole(dense)}}});
   program.outputs = {output};
   const auto readers = readers_of(program);
   const std::vector<bool> remade = remade_values(program, readers);
@@ -116,8 +116,8 @@ TEST(Schedule, PlainUnitsSeparatePhases) {
     EXPECT_EQ(forward.phases[0].size(), 1u);
     EXPECT_EQ(forward.plain, (std::vector<std::vector<int>>{{1}, {}}));
     EXPECT_EQ(forward.last[1], 1);
-    const BackwardSchedule backward =
-        schedule_backward(program, readers_of(program), {true, true, true, true}, std::vector<bool>(4), batch_statistics);
+    const BackwardSchedule backward = schedule_backward(program, readers_of(program), {true, true, true, true},
+                                                        std::vector<bool>(4), batch_statistics);
     EXPECT_EQ(backward.phase, (std::vector<int>{1, 1, 0, 0}));
   }
 }
