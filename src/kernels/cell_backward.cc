@@ -234,13 +234,12 @@ float* CellBackward::start_gradient(int value, int n, int thread) {
   for (const int output : program_.outputs) {
     if (output == value) {
       const float* from = call_.output_gradient + n * shape.pixels() * width + offset;
-      for (size_t i = 0; i < shape.pixels(); ++i) {
-        float* to = gradient + i * c;
-        if (first) {
-          std::memcpy(to, from + i * width, sizeof(float) * shape.channels);
-          std::fill(to + shape.channels, to + c, 0.0f);
-        } else {
-          for (int k = 0; k < shape.channels; ++k) to[k] += from[i * width + k];
+      if (first) {
+        kernels_.pad(from, width, shape.channels, shape.height, shape.width, nullptr, nullptr, false, gradient, c, 0,
+                     0);
+      } else {
+        for (size_t i = 0; i < shape.pixels(); ++i) {
+          for (int k = 0; k < shape.channels; ++k) gradient[i * c + k] += from[i * width + k];
         }
       }
       first = false;

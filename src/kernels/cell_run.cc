@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 
 #include "kernels/parallel.h"
 #include "kernels/scratch.h"
@@ -295,8 +294,11 @@ void CellRun::write_output(int value, int n, const float* image) const {
   for (const int output : program_->outputs) {
     if (output == value) {
       float* to = output_ + n * shape.pixels() * width + offset;
-      for (size_t i = 0; i < shape.pixels(); ++i)
-        std::memcpy(to + i * width, image + i * c, sizeof(float) * shape.channels);
+      if (c == shape.channels) {
+        kernels_.copy_pixels(image, shape.pixels(), c, to, width);
+      } else {
+        for (size_t i = 0; i < shape.pixels(); ++i) std::copy_n(image + i * c, shape.channels, to + i * width);
+      }
     }
     offset += program_->values[output].channels;
   }

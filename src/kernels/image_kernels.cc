@@ -37,6 +37,7 @@ const ImageKernels* table() {
                                        .mix_sums = mix_sums,
                                        .combine = combine,
                                        .add_scaled = add_scaled,
+                                       .copy_pixels = copy_pixels,
                                        .pass_back = pass_back,
                                        .pass_back_and_sum = pass_back_and_sum};
   return &kernels;

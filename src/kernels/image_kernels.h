@@ -115,6 +115,8 @@ struct ImageKernels {
   // to += weight * from, c channels of pixels that lie `to_pixel` and `from_pixel` apart.
   void (*add_scaled)(const float* from, ptrdiff_t from_pixel, float weight, size_t pixels, int c, float* to,
                      ptrdiff_t to_pixel);
+  // to = from, all c channels of pixels that are to lie `to_pixel` apart.
+  void (*copy_pixels)(const float* from, size_t pixels, int c, float* to, ptrdiff_t to_pixel);
   // From the gradient of what was read to that of the value: to = from where relu(scale * value + shift) is active
   // (everywhere where the read has no relu), else zero; added to what is there if `add`. `from` lies in an image whose
   // rows are `row` floats apart. The scale may be null, the weight of the term is not read.

@@ -27,6 +27,14 @@ HWY_INLINE hn::Vec<D> load_first(D d, const float* p, int count) {
 
 HWY_INLINE void pad_row(const float* x, ptrdiff_t pixel, int channels, int w, const float* scale, const float* shift,
                         bool use_relu, float* out, int c) {
+  if (!scale && pixel == c && channels == c && c % kWide != 0) {  // all floats alike: no vector ends with a pixel
+    const Wide d;
+    const auto low = use_relu ? hn::Zero(d) : hn::Set(d, -std::numeric_limits<float>::infinity());
+    const int floats = w * c, whole = floats / kWide * kWide;
+    for (int i = 0; i < whole; i += kWide) hn::StoreU(hn::Max(hn::LoadU(d, x + i), low), d, out + i);
+    for (int i = whole; i < floats; ++i) out[i] = use_relu ? std::max(x[i], 0.0f) : x[i];
+    return;
+  }
   for_blocks(c, [&](auto d, int b) {
     const int lanes = static_cast<int>(hn::Lanes(d)), here = std::min(lanes, channels - b);
     const auto a = scale ? hn::LoadU(d, scale + b) : hn::Set(d, 1.0f);
@@ -241,14 +249,16 @@ HWY_INLINE void relu_sums(D d, const float* g, const MixTerm& term, size_t from,
 // Some terms at a time: memory gives most when several values are read at once, but not too many.
 void mix_sums(const float* g, const MixTerm* terms, int count, size_t pixels, int c, float* sums) {
   if (const int together = pixels_per_vector(terms, count, c, pixels); together > 1) {
+    constexpr int kMost = 8;
     std::fill_n(sums, static_cast<size_t>(2 * count + 1) * c, 0.0f);
-    for (int t = 0; t < count; ++t) {
-      const WideTerms<1> term(terms + t, 1, c);
-      float wide[3 * kWide];
-      mix_sums(g, term.terms, 1, pixels / together, kWide, wide);
+    for (int t = 0; t < count; t += kMost) {
+      const int here = std::min(kMost, count - t);
+      const WideTerms<kMost> some(terms + t, here, c);
+      float wide[(2 * kMost + 1) * kWide];
+      mix_sums(g, some.terms, here, pixels / together, kWide, wide);
       if (t == 0) fold(wide, c, sums);
-      fold(wide + kWide, c, sums + static_cast<ptrdiff_t>(2 * t + 1) * c);
-      fold(wide + 2 * kWide, c, sums + static_cast<ptrdiff_t>(2 * t + 2) * c);
+      for (int row = 1; row <= 2 * here; ++row)
+        fold(wide + static_cast<ptrdiff_t>(row) * kWide, c, sums + static_cast<ptrdiff_t>(2 * t + row) * c);
     }
     return;
   }
@@ -340,6 +350,11 @@ void add_scaled(const float* from, ptrdiff_t from_pixel, float weight, size_t pi
       hn::StoreU(hn::MulAdd(hn::Set(d, weight), hn::LoadU(d, from + b), hn::LoadU(d, to + b)), d, to + b);
     });
   }
+}
+
+void copy_pixels(const float* from, size_t pixels, int c, float* to, ptrdiff_t to_pixel) {
+  for (size_t i = 0; i < pixels; ++i, from += c, to += to_pixel)
+    for_blocks(c, [&](auto d, int b) { hn::StoreU(hn::LoadU(d, from + b), d, to + b); });
 }
 
 // Calls write(pixel, gradient, value) for the pixels of a row: the gradient that relu(scale * value + shift) lets pass.

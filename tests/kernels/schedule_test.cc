@@ -134,6 +134,13 @@ TEST(Schedule, AValueReadNormalisedHasNoOtherReaders) {
   EXPECT_THROW(readers_of(program), std::logic_error);
 }
 
+TEST(Schedule, AValueReadNormalisedIsReadWhole) {
+  CellProgram program = chain();
+  EXPECT_NO_THROW(readers_of(program));
+  program.values[1].channels = 2;
+  EXPECT_THROW(readers_of(program), std::logic_error);
+}
+
 TEST(CellProgram, HaloCoversTheTapsAtTheLastPixel) {
   CellProgram program;
   program.inputs = 1;
