@@ -205,18 +205,18 @@ double measure_one(const Workload& workload, Way way, int rounds) {
 
 double measure_fused(const Workload& workload, int rounds) { return measure_one(workload, Way::fused, rounds); }
 
-// Of one thread and of two, in turns.
-std::pair<double, double> measure_threads(const Workload& workload, int rounds) {
+// Of one thread and of so many, in turns.
+std::pair<double, double> measure_threads(const Workload& workload, int rounds, int threads) {
   Runner runner(workload);
-  std::vector<double> one, two;
+  std::vector<double> one, all;
   for (int round = -1; round < rounds; ++round) {
-    for (auto* times : {&one, &two}) {
-      use_threads(times == &one ? 1 : 2);
+    for (auto* times : {&one, &all}) {
+      use_threads(times == &one ? 1 : threads);
       const double time = seconds([&] { run(runner, Way::fused); });
       if (round >= 0) times->push_back(time);
     }
   }
-  return {median(one), median(two)};
+  return {median(one), median(all)};
 }
 
 // Peak memory of a process that does two steps and nothing else, in GB.
@@ -340,9 +340,9 @@ int main(int argc, char** argv) {
     if (derived || workload.name == "darts") figure(workload.name + "_vs_best_plain", times.best_plain() / times.fused);
   }
   if (chosen("scaling")) {
-    const auto [one, two] = measure_threads(darts, rounds);
-    fmt::print("\nDARTS step, fused: 1 thread {:.3f} s, 2 threads {:.3f} s\n", one, two);
-    figure("threads_2_vs_1", one / two);
+    const auto [one, all] = measure_threads(darts, rounds, threads);
+    fmt::print("\nDARTS step, fused: 1 thread {:.3f} s, {} threads {:.3f} s\n", one, threads, all);
+    figure(fmt::format("threads_{}_vs_1", threads), one / all);
     for (const int images : {darts.batch / 4, darts.batch / 2, darts.batch}) {
       Workload smaller = darts;
       smaller.batch = images;

@@ -46,7 +46,7 @@ CellRun::CellRun(std::shared_ptr<const CellProgram> program, ForwardCall call, f
                     call_.weights + size_t(call_.weight_rows) * (call_.weights_per_image ? call_.images : 1));
   }
   for (const Norm& norm : program_->norms) normalised_[norm.value] = true;
-  remade_ = remade_values(*program_, readers_of(*program_));
+  if (call_.keep) remade_ = remade_values(*program_, readers_of(*program_));
   maker_.assign(program_->values.size(), -1);
   for (size_t u = 0; u < program_->units.size(); ++u) maker_[program_->units[u].output] = static_cast<int>(u);
   pack_weights(call_.parameters);

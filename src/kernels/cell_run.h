@@ -109,7 +109,7 @@ class CellRun {
   std::vector<float> mixture_;    // a copy of the weights
   std::vector<Halo> halos_;       // per unit; the same for all that read the same
   std::vector<bool> normalised_;  // per value: somebody reads it normalised
-  std::vector<bool> remade_;      // per value: the backward pass makes it again
+  std::vector<bool> remade_;      // per value: the backward pass, if there is one, makes it again
   std::vector<int> maker_;        // per value: the unit that makes it, -1: none
   std::vector<float*> value_;     // first image of each value
   std::vector<ptrdiff_t> pixel_;

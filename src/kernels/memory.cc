@@ -48,7 +48,6 @@ class Pool {
     free_.erase(place);
     if (room > whole) free_.emplace(offset + whole, room - whole);
     in_use_ += bytes;
-    peak_ = std::max(peak_, in_use_);
     NASCENT_ALLOW(base_ + offset, bytes);
     NASCENT_FORBID(base_ + offset + bytes, whole - bytes);
     return reinterpret_cast<float*>(base_ + offset);
@@ -71,7 +70,6 @@ class Pool {
   }
 
   size_t in_use() const { return in_use_; }
-  size_t peak() const { return peak_; }
 
  private:
   Pool() {
@@ -102,7 +100,7 @@ class Pool {
   std::mutex mutex_;
   char* base_ = nullptr;
   std::map<size_t, size_t> free_;  // from offset to bytes
-  size_t in_use_ = 0, peak_ = 0;
+  size_t in_use_ = 0;
 };
 
 bool meet(const Resident& a, const Resident& b) { return a.first <= b.last && b.first <= a.last; }
@@ -127,7 +125,6 @@ Block& Block::operator=(Block&& other) noexcept {
 }
 
 size_t block_bytes_in_use() { return Pool::instance().in_use(); }
-size_t block_bytes_peak() { return Pool::instance().peak(); }
 
 MemoryPlan plan_memory(const std::vector<Resident>& residents) {
   constexpr size_t kStep = kAlignment / sizeof(float);

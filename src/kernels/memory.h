@@ -24,9 +24,8 @@ class Block {
   size_t bytes_ = 0;
 };
 
-// Bytes in blocks that are in use, and the most that ever were.
+// Bytes in blocks that are in use.
 size_t block_bytes_in_use();
-size_t block_bytes_peak();
 
 // Something that lies in memory from the first to the last phase in which it is used.
 struct Resident {
