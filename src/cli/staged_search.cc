@@ -64,16 +64,6 @@ bool is_done(const std::filesystem::path& folder) {
   return std::filesystem::exists(folder / "run.json") && RunDirectory::view(folder).status() == RunStatus::done;
 }
 
-void remove_parts(const std::filesystem::path& folder) {
-  std::vector<std::filesystem::path> parts;
-  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
-    const std::string name = entry.path().filename().string();
-    const bool ours = name.starts_with("search-") || name.starts_with("stage2-") || name.starts_with("stage3-");
-    if (ours && std::filesystem::exists(entry.path() / "options.toml")) parts.push_back(entry.path());
-  }
-  for (const auto& part : parts) std::filesystem::remove_all(part);
-}
-
 Json value_of(const OptionTable& table, const std::string& key) {
   for (const auto& option : table.options()) {
     if (option.key() == key) return option.value();
@@ -100,7 +90,6 @@ StagedSearch::StagedSearch(const Invocation& invocation, const StageOptions& opt
       folder_(directory.path()),
       command_(directory.info().at("command").get<std::vector<std::string>>()) {
   command_.erase(command_.begin(), command_.begin() + 2);  // program and verb
-  if (invocation.resume.empty()) remove_parts(folder_);    // --overwrite: those of the run that was there
 }
 
 void StagedSearch::run() {

@@ -4,9 +4,11 @@
 #include <toml++/toml.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cctype>
 #include <chrono>
+#include <iterator>
 #include <sstream>
 
 #include "core/error.h"
@@ -19,9 +21,12 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr std::array kStatusNames = {"running", "done", "interrupted", "failed"};
-constexpr std::array kFiles = {"options.toml", "run.json",          "events.sqlite", "events.sqlite-wal",
-                               "checkpoints",  "events.sqlite-shm", "genotype.json", "genotype.txt",
-                               "result.json",  "model.nascent",     "report.html"};
+// run.json goes last: a directory that a killed process has emptied by half is still a run, and may be replaced.
+constexpr std::array kFiles = {"options.toml",      "events.sqlite", "events.sqlite-wal", "checkpoints",
+                               "events.sqlite-shm", "genotype.json", "genotype.txt",      "result.json",
+                               "model.nascent",     "report.html",   "run.json"};
+// Runs within a run are named so: its searches and trainings.
+constexpr std::array kParts = {"search-", "stage2-", "stage3-"};
 
 std::string now() {
   const auto time = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
@@ -42,14 +47,18 @@ bool is_run(const fs::path& path) { return fs::exists(path / "run.json"); }
 
 bool is_partial(const fs::path& file) { return file.filename().string().find(".partial.") != std::string::npos; }
 
-// A directory with nothing in it but what a run killed at birth may have left.
+// A directory with nothing in it but what a run killed at birth may have left: its lock, and what create() makes after
+// the lock and before run.json.
 bool is_free(const fs::path& path) {
   if (!fs::exists(path)) return true;
   if (!fs::is_directory(path)) return false;
-  for (const auto& entry : fs::directory_iterator(path)) {
-    if (entry.path().filename() != "lock" && !is_partial(entry.path())) return false;
-  }
-  return true;
+  const bool locked = fs::exists(path / "lock");
+  const auto left_at_birth = [&](const fs::path& file) {
+    if (is_partial(file)) return true;
+    const fs::path name = file.filename();
+    return locked && (name == "lock" || name == "options.toml" || (name == "checkpoints" && fs::is_empty(file)));
+  };
+  return std::all_of(fs::directory_iterator(path), fs::directory_iterator(), left_at_birth);
 }
 
 std::string as_file_name(std::string text) {
@@ -86,7 +95,17 @@ void check_is_run(const fs::path& path) {
   if (!is_run(path)) fail("{} is not a run: it has no run.json.", path.string());
 }
 
+bool is_part(const fs::path& path) {
+  const std::string name = path.filename().string();
+  const bool named =
+      std::any_of(kParts.begin(), kParts.end(), [&](const char* part) { return name.starts_with(part); });
+  return named && fs::exists(path / "lock");
+}
+
 void remove_run_files(const fs::path& path) {
+  std::vector<fs::path> parts;
+  std::copy_if(fs::directory_iterator(path), fs::directory_iterator(), std::back_inserter(parts), is_part);
+  for (const auto& part : parts) fs::remove_all(part);
   for (const char* file : kFiles) fs::remove_all(path / file);
 }
 

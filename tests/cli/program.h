@@ -15,6 +15,7 @@
 
 #include "core/files.h"
 #include "core/options.h"
+#include "core/random.h"
 #include "run/subprocess.h"
 
 namespace nascent {
@@ -44,14 +45,42 @@ class ProgramTest : public testing::Test {
   }
 
   // Starts the program and sends it a signal after a while; returns its exit code, or minus the signal that ended it.
-  static int signalled(const std::vector<std::string>& arguments, std::chrono::milliseconds delay, int signal) {
+  int signalled(const std::vector<std::string>& arguments, std::chrono::milliseconds delay, int signal) const {
     return signalled(
         arguments, [&](pid_t) { std::this_thread::sleep_for(delay); }, signal);
   }
 
-  // The same when the files of a folder hold so many bytes: however fast the machine is, something has been done then.
-  static int signalled_when(const std::vector<std::string>& arguments, const std::filesystem::path& folder,
-                            uintmax_t bytes, int signal) {
+  // Starts a run, stops it by a signal at random moments and resumes it until it ends by itself; returns how often it
+  // was stopped. The moments are parts of the time that it takes undisturbed, so that no machine is too fast to be
+  // stopped, and come later and later, so that none is too slow to get on.
+  int stopped_until_it_ends(const std::vector<std::string>& start, const std::string& out,
+                            std::chrono::duration<double> undisturbed, int signal) const {
+    RandomStream random(2, "stop");
+    for (int stops = 0; stops < 60; ++stops) {
+      const std::chrono::duration<double> delay = undisturbed * (0.35 + 0.03 * stops + 0.01 * random.below(30));
+      // Stopped before there was a run, it is begun again.
+      const bool begun = std::filesystem::exists(folder_ / out / "run.json");
+      const int code = signalled(begun ? std::vector<std::string>{start[0], "--resume", path(out)} : start,
+                                 std::chrono::duration_cast<std::chrono::milliseconds>(delay), signal);
+      if (code == 0) return stops;
+      const bool stopped = code == -signal || (signal == SIGINT && code == 130);
+      EXPECT_TRUE(stopped) << "exit code " << code << ": " << said();
+      if (!stopped) return stops;
+    }
+    ADD_FAILURE() << "still at work: " << said();
+    return 0;
+  }
+
+  // Runs to success and returns how long that took.
+  static std::chrono::duration<double> seconds_of(const std::vector<std::string>& arguments) {
+    const auto start = std::chrono::steady_clock::now();
+    json_of(arguments);
+    return std::chrono::steady_clock::now() - start;
+  }
+
+  // Signals when the files of a folder hold so many bytes: however fast the machine is, something has been done then.
+  int signalled_when(const std::vector<std::string>& arguments, const std::filesystem::path& folder, uintmax_t bytes,
+                     int signal) const {
     const auto written = [&] {
       uintmax_t sum = 0;
       std::error_code none;
@@ -68,17 +97,21 @@ class ProgramTest : public testing::Test {
     return signalled(arguments, wait, signal);
   }
 
+  // What the program that was signalled last said to people.
+  std::string said() const { return read_file(path("said.txt")); }
+
   std::filesystem::path folder_;
 
  private:
-  static int signalled(std::vector<std::string> arguments, const std::function<void(pid_t)>& wait, int signal) {
+  int signalled(std::vector<std::string> arguments, const std::function<void(pid_t)>& wait, int signal) const {
     arguments.insert(arguments.begin(), NASCENT_PROGRAM);
     std::vector<char*> argv;
     for (auto& argument : arguments) argv.push_back(argument.data());
     argv.push_back(nullptr);
+    const std::string messages = path("said.txt");
     const pid_t child = fork();
     if (child == 0) {
-      [[maybe_unused]] FILE* quiet = freopen("/dev/null", "w", stderr);
+      [[maybe_unused]] FILE* quiet = freopen(messages.c_str(), "w", stderr);
       quiet = freopen("/dev/null", "w", stdout);
       execv(argv[0], argv.data());
       _exit(127);

@@ -1,7 +1,6 @@
 #include <gmock/gmock.h>
 
 #include "cli/program.h"
-#include "core/random.h"
 
 namespace nascent {
 namespace {
@@ -31,12 +30,6 @@ class SearchAndTrain : public ProgramTest {
     return all;
   }
   std::string bytes(const std::string& name) const { return read_file(path(name)); }
-  // A directory is a run once it has run.json; what a start cut short before that left behind is cleared away.
-  bool has_begun(const std::string& out) const {
-    if (std::filesystem::exists(path(out) + "/run.json")) return true;
-    std::filesystem::remove_all(path(out));
-    return false;
-  }
 };
 
 TEST_F(SearchAndTrain, LeaveACompleteRunBehind) {
@@ -76,38 +69,16 @@ TEST_F(SearchAndTrain, TheSameSeedGivesTheSameBytes) {
 }
 
 TEST_F(SearchAndTrain, CtrlCWritesACheckpointAndResumeEndsTheSame) {
-  json_of(train("whole", "nasbench201:4321"));
-  int code = signalled(train("parts", "nasbench201:4321"), std::chrono::milliseconds(1500), SIGINT);
-  // On a busy machine the first signals may come before the program listens (it then simply ends) or before the run has
-  // begun.
-  for (int tries = 0; (code == 130 || code == -SIGINT) && tries < 50; ++tries) {
-    const auto delay = std::chrono::milliseconds(1500 + 300 * tries);
-    const bool begun = has_begun("parts");
-    code = signalled(
-        begun ? std::vector<std::string>{"train", "--resume", path("parts")} : train("parts", "nasbench201:4321"),
-        delay, SIGINT);
-  }
-  EXPECT_EQ(code, 0);
+  const auto undisturbed = seconds_of(train("whole", "nasbench201:4321"));
+  EXPECT_GE(stopped_until_it_ends(train("parts", "nasbench201:4321"), "parts", undisturbed, SIGINT), 1);
   EXPECT_EQ(bytes("whole/model.nascent"), bytes("parts/model.nascent"));
   EXPECT_EQ(bytes("whole/result.json"), bytes("parts/result.json"));
 }
 
 TEST_F(SearchAndTrain, KilledAtAnyMomentResumeEndsTheSame) {
   const std::vector<std::string> longer = {"--epochs", "40"};
-  json_of(search("whole", longer));
-  RandomStream random(1, "kill");
-  int code = signalled(search("parts", longer), std::chrono::milliseconds(900), SIGKILL);
-  int kills = 0;
-  while (code == -SIGKILL && kills < 60) {
-    ++kills;
-    const auto delay = std::chrono::milliseconds(900 + random.below(700) + 40 * kills);
-    // Killed before there was a run, it is begun again.
-    const bool begun = has_begun("parts");
-    code = begun ? signalled({"search", "--resume", path("parts")}, delay, SIGKILL)
-                 : signalled(search("parts", longer), delay, SIGKILL);
-  }
-  EXPECT_EQ(code, 0);
-  EXPECT_GE(kills, 2);
+  const auto undisturbed = seconds_of(search("whole", longer));
+  EXPECT_GE(stopped_until_it_ends(search("parts", longer), "parts", undisturbed, SIGKILL), 1);
   EXPECT_EQ(bytes("whole/genotype.json"), bytes("parts/genotype.json"));
   EXPECT_EQ(bytes("whole/checkpoints/checkpoint-160.nascent"), bytes("parts/checkpoints/checkpoint-160.nascent"));
 }

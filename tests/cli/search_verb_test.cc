@@ -2,7 +2,6 @@
 #include <gmock/gmock.h>
 
 #include "cli/program.h"
-#include "core/random.h"
 #include "data/fixtures.h"
 
 namespace nascent {
@@ -87,19 +86,8 @@ TEST_F(SearchVerbTest, ThreeStagesSearchEliminateAndTrain) {
 }
 
 TEST_F(SearchVerbTest, ThreeStagesKilledAnywhereEndTheSame) {
-  json_of(staged("whole"));
-  RandomStream random(2, "kill");
-  int kills = 0, code = -SIGKILL;
-  while (code == -SIGKILL && kills < 80) {
-    const auto delay = std::chrono::milliseconds(700 + random.below(900) + 30 * kills);
-    const bool begun = std::filesystem::exists(folder_ / "parts" / "run.json");
-    if (!begun) std::filesystem::remove_all(folder_ / "parts");
-    code = signalled(begun ? std::vector<std::string>{"search", "--resume", path("parts")} : staged("parts"), delay,
-                     SIGKILL);
-    ++kills;
-  }
-  EXPECT_EQ(code, 0);
-  EXPECT_GE(kills, 3);
+  const auto undisturbed = seconds_of(staged("whole"));
+  EXPECT_GE(stopped_until_it_ends(staged("parts"), "parts", undisturbed, SIGKILL), 1);
   EXPECT_EQ(bytes("whole/result.json"), bytes("parts/result.json"));
   EXPECT_EQ(bytes("whole/genotype.json"), bytes("parts/genotype.json"));
 }

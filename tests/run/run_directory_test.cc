@@ -15,6 +15,7 @@ namespace {
 namespace fs = std::filesystem;
 using testing::AllOf;
 using testing::HasSubstr;
+using testing::Not;
 
 std::string error_of(const std::function<void()>& work) {
   try {
@@ -85,6 +86,47 @@ TEST_F(RunDirectoryTest, OverwriteRemovesTheRunAndNothingElse) {
   create("a", true);
   EXPECT_TRUE(RunDirectory::view(folder / "a").result().empty());
   EXPECT_EQ(read_file(folder / "a/notes.txt"), "mine");
+}
+
+TEST_F(RunDirectoryTest, OverwriteRemovesTheRunsWithinIt) {
+  create("a");
+  create("a/search-1");
+  write_file(folder / "a/search-party/notes.txt", "mine");
+  create("a", true);
+  EXPECT_FALSE(fs::exists(folder / "a/search-1"));
+  EXPECT_EQ(read_file(folder / "a/search-party/notes.txt"), "mine");
+}
+
+// create() makes a lock, checkpoints, options.toml and run.json, in this order.
+TEST_F(RunDirectoryTest, KilledAtBirthItIsNoRunAndInNobodysWay) {
+  const std::vector<std::string> files = {"lock", "checkpoints/", "options.toml.partial.77", "options.toml",
+                                          "run.json.partial.77"};
+  for (size_t born = 0; born <= files.size(); ++born) {
+    const std::string name = fmt::format("after-{}", born);
+    fs::create_directory(folder / name);
+    for (size_t i = 0; i < born; ++i) {
+      if (files[i].ends_with('/')) {
+        fs::create_directory(folder / name / files[i]);
+      } else {
+        write_file(folder / name / files[i], "half");
+      }
+    }
+    create(name);
+    EXPECT_EQ(RunDirectory::view(folder / name).options()["search"]["lr"], values.lr) << name;
+    for (const auto& entry : fs::directory_iterator(folder / name)) {
+      EXPECT_THAT(entry.path().string(), Not(HasSubstr("partial")));
+    }
+  }
+  write_file(folder / "settings/options.toml", "[mine]");
+  EXPECT_THAT(error_of([&] { create("settings"); }), HasSubstr("not a run")) << "no run has locked it";
+}
+
+TEST_F(RunDirectoryTest, KilledWhileItIsReplacedItCanBeReplacedAgain) {
+  create("a").write_result({{"top1", 90}});
+  fs::remove(folder / "a/options.toml");
+  fs::remove_all(folder / "a/checkpoints");
+  create("a", true);
+  EXPECT_TRUE(RunDirectory::view(folder / "a").result().empty());
 }
 
 TEST_F(RunDirectoryTest, DoesNotWriteIntoSomethingElse) {
