@@ -197,7 +197,7 @@ void CellBackward::separable(int index, int n, int thread, const float* input, f
       const float* from = gradient_rows + static_cast<ptrdiff_t>(r) * out.width * cop;
       float* to = between + (y + r) * between_row;
       if (pointwise) {
-        kernels_.dense(from, kOneTap, out.channels, transposed, cop, out.width, cip, false, to);
+        kernels_.dense(from, kOneTap, out.channels, transposed, cop, out.width, cip, {}, to, cip);
       } else {
         std::copy_n(from, out.width * cip, to);
       }
@@ -235,7 +235,7 @@ void CellBackward::dense(int index, int n, int thread, const float* input, float
     // One tap after the other: what it sends back lands `step` apart.
     for (int t = 0; t < taps.count; ++t) {
       kernels_.dense(to, kOneTap, out.channels, transposed + static_cast<ptrdiff_t>(t) * out.channels * cip, cop,
-                     out.width, cip, false, scratch.rows);
+                     out.width, cip, {}, scratch.rows, cip);
       kernels_.add_strided(scratch.rows, out.width, cip, input_gradient + y * unit.stride_h * row + taps.offsets[t],
                            step);
     }
@@ -255,9 +255,11 @@ void CellBackward::dense(int index, int n, int thread, const float* input, float
                            cop, weight_gradient);
   if (!input_gradient || strided) return;
   const Taps turned = scratch.tap_offsets(unit.dense, gradient_row, cop, -1);
-  for (int y = 0; y < in.height; ++y)
-    kernels_.dense(gradient + y * gradient_row, turned, out.channels, transposed, cop, in.width, cip, add,
-                   input_gradient + y * row);
+  for (int y = 0; y < in.height; ++y) {
+    float* to = input_gradient + y * row;
+    kernels_.dense(gradient + y * gradient_row, turned, out.channels, transposed, cop, in.width, cip,
+                   add ? Start{to, cip} : Start{}, to, cip);
+  }
 }
 
 }  // namespace nascent::kernels

@@ -265,17 +265,9 @@ void CellBackward::add_from_mixes(int value, int n, float* gradient) {
 // The inverse of shuffle().
 void CellBackward::split_partial(const Mix& mix, int index, int n, const float* gradient) {
   const ValueShape& shape = program_.values[mix.output];
-  const int c = run_.channels(mix.output), per_group = shape.channels / mix.partial;
-  const int main_c = plane_channels(index, false), bypass_c = plane_channels(index, true);
-  float *main = plane(index, false, n), *bypass = plane(index, true, n);
-  for (size_t i = 0; i < shape.pixels(); ++i, gradient += c, main += main_c, bypass += bypass_c) {
-    for (int j = 0; j < per_group; ++j) {
-      main[j] = gradient[j * mix.partial];
-      for (int g = 1; g < mix.partial; ++g) bypass[(g - 1) * per_group + j] = gradient[j * mix.partial + g];
-    }
-    std::fill(main + per_group, main + main_c, 0.0f);
-    std::fill(bypass + (shape.channels - per_group), bypass + bypass_c, 0.0f);
-  }
+  kernels_.split_groups(gradient, run_.channels(mix.output), shape.pixels(), shape.channels, mix.partial,
+                        plane(index, false, n), plane_channels(index, false), plane(index, true, n),
+                        plane_channels(index, true));
 }
 
 void CellBackward::write_input_gradient(int value, int n, const float* gradient) {

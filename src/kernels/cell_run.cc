@@ -49,11 +49,12 @@ CellRun::CellRun(std::shared_ptr<const CellProgram> program, ForwardCall call, f
   if (call_.keep) remade_ = remade_values(*program_, readers_of(*program_));
   maker_.assign(program_->values.size(), -1);
   for (size_t u = 0; u < program_->units.size(); ++u) maker_[program_->units[u].output] = static_cast<int>(u);
+  if (!call_.training) finish_statistics(-1);
+  plan_ends();
   pack_weights(call_.parameters);
   place_values();
   place_inputs();
   make_scratch(/*backward=*/false);
-  if (!call_.training) finish_statistics(-1);
   for (size_t phase = 0; phase < schedule_.phases.size(); ++phase) {
     run_phase(schedule_.phases[phase]);
     for (const int unit : schedule_.plain[phase]) run_plain(unit);
@@ -76,8 +77,10 @@ void CellRun::make_scratch(bool backward) {
 
 void CellRun::pack_weights(const std::vector<const float*>& parameters) {
   packed_ = Block(packing_.floats());
-  for_each(static_cast<int>(program_->units.size()), call_.threads,
-           [&](int unit, int) { packing_.pack(unit, parameters, packed_.data()); });
+  for_each(static_cast<int>(program_->units.size()), call_.threads, [&](int unit, int) {
+    const float* scale = ends_[unit].norm >= 0 ? norms_[ends_[unit].norm].scale.data() : nullptr;
+    packing_.pack(unit, parameters, scale, packed_.data());
+  });
 }
 
 float* CellRun::image(int value, int n, int thread) const {
@@ -94,7 +97,7 @@ void CellRun::run_phase(const std::vector<Step>& steps) {
     scratch_[thread]->forget_inputs();
     for (const Step& step : steps) {
       if (step.is_mix) {
-        run_mix(program_->mixes[step.index], n, thread);
+        run_mix(step.index, n, thread);
       } else {
         run_unit(step.index, n, thread);
       }
@@ -123,7 +126,7 @@ void CellRun::pool(int index, int n, int thread) const {
 
 void CellRun::make_again(const Step& step, int n, int thread) {
   if (step.is_mix) {
-    run_mix(program_->mixes[step.index], n, thread);
+    run_mix(step.index, n, thread);
   } else {
     pool(step.index, n, thread);
   }
@@ -132,7 +135,7 @@ void CellRun::make_again(const Step& step, int n, int thread) {
 // Rows of what is read, normalised and rectified, with a halo.
 void CellRun::make_ready(const Read& read, int n, int thread, int first, int rows, const Halo& halo, float* to) const {
   const ValueShape& shape = program_->values[read.value];
-  const NormCoefficients* norm = read.norm >= 0 ? &norms_[read.norm] : nullptr;
+  const NormCoefficients* norm = norm_of(read);
   const float* from = image(read.value, n, thread) + first * shape.width * pixel(read.value);
   kernels_.pad(from + read.first, pixel(read.value), read.channels, rows, shape.width,
                norm ? norm->scale.data() + read.first : nullptr, norm ? norm->shift.data() + read.first : nullptr,
@@ -157,7 +160,7 @@ const float* CellRun::ready_rows(int index, int n, int thread, int first, int ro
   const Read& read = program_->units[index].input;
   const ValueShape& shape = program_->values[read.value];
   Scratch& scratch = *scratch_[thread];
-  if (read.norm < 0 && !read.relu && padded(read.channels) == pixel(read.value))
+  if (!norm_of(read) && !read.relu && padded(read.channels) == pixel(read.value))
     return image(read.value, n, thread) + first * shape.width * pixel(read.value);
   scratch.held[0].image = -1;
   make_ready(read, n, thread, first, rows, {}, scratch.held[0].data);
@@ -178,14 +181,17 @@ void CellRun::convolve(int index, int n, int thread, bool again) {
   const Taps taps = scratch.tap_offsets(separable ? unit.depthwise : unit.dense, row, cip);
   const float *depthwise = packed_.data() + packing_.unit(index).depthwise,
               *dense = packed_.data() + packing_.unit(index).dense;
-  float* result = image(unit.output, n, thread);
+  const UnitEnd& end = ends_[index];
+  float* result = image(end.value, n, thread);
+  const ptrdiff_t out_pixel = pixel(end.value);
   const bool winograd_form = packing_.unit(index).winograd;
   const int chunk = winograd_form ? kWinogradRows : rows_at_once(out.width, std::max(cip, cop));
   for (int y = 0; y < out.height; y += chunk) {
     const int rows = std::min(chunk, out.height - y), pixels = rows * out.width;
-    float* place = result + static_cast<ptrdiff_t>(y) * out.width * cop;
+    float* place = result + y * out.width * out_pixel;
     float* to = streams_ && !again ? scratch.result_rows : place;
     float* made = separable && !unit.dense.empty() ? scratch.rows : to;
+    const Start start = end.adds ? Start{place, out_pixel} : Start{end.start.empty() ? nullptr : end.start.data(), 0};
     const int first = y * unit.stride_h;
     const float* at = by_rows ? ready_rows(index, n, thread, first, std::min(rows * unit.stride_h, in.height - first))
                               : input + first * row;
@@ -198,11 +204,11 @@ void CellRun::convolve(int index, int n, int thread, bool again) {
         kernels_.depthwise(from, taps, depthwise, step, out.width, cip, false,
                            made + static_cast<ptrdiff_t>(r) * out.width * cip);
       } else {
-        kernels_.dense(from, taps, ci, dense, step, out.width, cop, false,
-                       to + static_cast<ptrdiff_t>(r) * out.width * cop);
+        const ptrdiff_t offset = r * out.width * out_pixel;
+        kernels_.dense(from, taps, ci, dense, step, out.width, cop, start.after(r * out.width), to + offset, out_pixel);
       }
     }
-    if (made != to) kernels_.dense(made, kOneTap, ci, dense, cip, pixels, cop, false, to);
+    if (made != to) kernels_.dense(made, kOneTap, ci, dense, cip, pixels, cop, start, to, out_pixel);
     if (!again) add_moments(unit.output, n, to, pixels, y == 0);
     if (to != place) kernels_.stream(to, static_cast<size_t>(pixels) * cop, place);
   }
@@ -229,7 +235,7 @@ void CellRun::fill_terms(const std::vector<Term>& terms, int c, int n, int threa
   for (size_t t = 0; t < terms.size(); ++t) {
     const Read& read = terms[t].read;
     const float w = weight(terms[t].weight, n);
-    const NormCoefficients* norm = read.norm >= 0 ? &norms_[read.norm] : nullptr;
+    const NormCoefficients* norm = norm_of(read);
     float *scale = scratch.coefficients.data() + 2 * t * c, *shift = scale + c;
     for (int k = 0; k < read.channels; ++k) {
       const float a = norm ? norm->scale[read.first + k] : 1, s = norm ? norm->shift[read.first + k] : 0;
@@ -247,24 +253,8 @@ void CellRun::fill_terms(const std::vector<Term>& terms, int c, int n, int threa
   }
 }
 
-namespace {
-
-// Channel j * K + g is channel j of group g; group 0 is `main`.
-void shuffle(const float* main, int main_pixel, const float* bypass, int bypass_pixel, size_t pixels, int channels,
-             int partial, int out_pixel, float* out) {
-  const int per_group = channels / partial;
-  for (size_t i = 0; i < pixels; ++i, main += main_pixel, bypass += bypass_pixel, out += out_pixel) {
-    for (int j = 0; j < per_group; ++j) {
-      out[j * partial] = main[j];
-      for (int g = 1; g < partial; ++g) out[j * partial + g] = bypass[(g - 1) * per_group + j];
-    }
-    std::fill(out + channels, out + padded(channels), 0.0f);
-  }
-}
-
-}  // namespace
-
-void CellRun::run_mix(const Mix& mix, int n, int thread) {
+void CellRun::run_mix(int index, int n, int thread) {
+  const Mix& mix = program_->mixes[index];
   Scratch& scratch = *scratch_[thread];
   const ValueShape& shape = program_->values[mix.output];
   const int c = padded(shape.channels / mix.partial);
@@ -275,13 +265,14 @@ void CellRun::run_mix(const Mix& mix, int n, int thread) {
                  to_pixel);
   };
   if (mix.partial == 1) {
-    add_up(mix.terms, c, out, pixel(mix.output));
+    const bool added_already = !mix.terms.empty() && terms_left_[index].empty();
+    if (!added_already) add_up(terms_left_[index], c, out, pixel(mix.output));
   } else {
     const int others = padded(shape.channels - shape.channels / mix.partial);
     add_up(mix.terms, c, scratch.plane, c);
     add_up(mix.bypass, others, scratch.other_plane, others);
-    shuffle(scratch.plane, c, scratch.other_plane, others, shape.pixels(), shape.channels, mix.partial,
-            pixel(mix.output), out);
+    kernels_.join_groups(scratch.plane, c, scratch.other_plane, others, shape.pixels(), shape.channels, mix.partial,
+                         out, pixel(mix.output));
   }
   write_output(mix.output, n, out);
 }

@@ -65,11 +65,23 @@ class CellRun {
     std::vector<float> scale, shift, offset;  // offset: what is added behind the scale, the bias if there is one
   };
 
+  // What becomes of the sums of a convolution. In inference a norm is part of the weights, and what a state is the sum
+  // of is added to the state at once, instead of being stored.
+  struct UnitEnd {
+    int value = -1;              // where they go: the unit's output, or a state
+    int norm = -1;               // the norm that the weights contain
+    bool adds = false;           // to what is there already
+    std::vector<float> start{};  // what they begin with; none: zero
+  };
+
   void place_inputs();
   void place_values();
   void place_in_output();
   bool is_output(int value) const;
   void make_scratch(bool backward);
+  void plan_ends();
+  void plan_sums();
+  bool ends_in_product(int unit) const;
   void pack_weights(const std::vector<const float*>& parameters);
   void run_phase(const std::vector<Step>& steps);
   void run_unit(int index, int n, int thread);
@@ -79,7 +91,7 @@ class CellRun {
   // `again`: for the backward pass, which needs the result near and knows its moments.
   void convolve(int index, int n, int thread, bool again = false);
   void add_moments(int value, int n, const float* rows, size_t pixels, bool first);
-  void run_mix(const Mix& mix, int n, int thread);
+  void run_mix(int index, int n, int thread);
   void write_output(int value, int n, const float* image) const;
   void finish_statistics(int phase);
   void take_running_statistics(int norm);
@@ -92,6 +104,8 @@ class CellRun {
   size_t image_floats(int value) const { return program_->values[value].pixels() * channels(value); }
   float* image(int value, int n, int thread) const;
   float weight(int row, int n) const;
+  // Null where a value is read as it is.
+  const NormCoefficients* norm_of(const Read& read) const;
   void make_ready(const Read& read, int n, int thread, int first, int rows, const Halo& halo, float* to) const;
   // The input of a convolution, transformed and with a halo; kept until two others are asked for.
   const float* padded_input(int unit, int n, int thread);
@@ -106,12 +120,14 @@ class CellRun {
   const ImageKernels& kernels_;
   ForwardSchedule schedule_;
   Packing packing_;
-  std::vector<float> mixture_;    // a copy of the weights
-  std::vector<Halo> halos_;       // per unit; the same for all that read the same
-  std::vector<bool> normalised_;  // per value: somebody reads it normalised
-  std::vector<bool> remade_;      // per value: the backward pass, if there is one, makes it again
-  std::vector<int> maker_;        // per value: the unit that makes it, -1: none
-  std::vector<float*> value_;     // first image of each value
+  std::vector<float> mixture_;                 // a copy of the weights
+  std::vector<Halo> halos_;                    // per unit; the same for all that read the same
+  std::vector<bool> normalised_;               // per value: somebody reads it normalised
+  std::vector<bool> remade_;                   // per value: the backward pass, if there is one, makes it again
+  std::vector<int> maker_;                     // per value: the unit that makes it, -1: none
+  std::vector<UnitEnd> ends_;                  // per unit
+  std::vector<std::vector<Term>> terms_left_;  // per mixture: what units do not add to it themselves
+  std::vector<float*> value_;                  // first image of each value
   std::vector<ptrdiff_t> pixel_;
   std::vector<size_t> image_stride_;  // floats to the next image; 0 where every thread has its own
   std::vector<size_t> thread_stride_;

@@ -6,6 +6,7 @@
 #define NASCENT_CONVOLUTION_KERNELS_INL
 #endif
 
+#include <algorithm>
 #include <cstdlib>
 #include <type_traits>
 
@@ -69,30 +70,34 @@ HWY_INLINE void depthwise_row(const float* in, Taps taps, const float* weights, 
 }
 
 // Square kernels over neighbouring pixels, which is nearly all of them: every input pixel is loaded once per row of the
-// kernel and used by all outputs that see it.
-template <int kPixels, int kSide, int kDilation, class D>
+// kernel and used by all outputs that see it. A vector holds kTogether pixels.
+template <int kPixels, int kSide, int kDilation, int kTogether, class D>
 HWY_INLINE void window_tile(D d, const float* in, const ptrdiff_t* rows, bool mirrored, const float* weights,
                             ptrdiff_t c, bool add, float* out) {
-  hn::Vec<D> sum[kPixels];
+  constexpr int kSums = kPixels / kTogether;
+  const auto weight = [&](int tap) HWY_ATTR {
+    return kTogether > 1 ? hn::LoadDup128(d, weights + tap * c) : hn::LoadU(d, weights + tap * c);
+  };
+  hn::Vec<D> sum[kSums];
   NASCENT_UNROLL
-  for (int p = 0; p < kPixels; ++p) sum[p] = add ? hn::LoadU(d, out + p * c) : hn::Zero(d);
+  for (int p = 0; p < kSums; ++p) sum[p] = add ? hn::LoadU(d, out + p * kTogether * c) : hn::Zero(d);
   for (int y = 0; y < kSide; ++y) {
     const float* x = in + rows[y];
     hn::Vec<D> w[kSide];
     NASCENT_UNROLL
-    for (int k = 0; k < kSide; ++k) w[k] = hn::LoadU(d, weights + (y * kSide + (mirrored ? kSide - 1 - k : k)) * c);
+    for (int k = 0; k < kSide; ++k) w[k] = weight(y * kSide + (mirrored ? kSide - 1 - k : k));
     NASCENT_UNROLL
-    for (int i = 0; i < kPixels + (kSide - 1) * kDilation; ++i) {
+    for (int i = 0; i <= kPixels - kTogether + (kSide - 1) * kDilation; ++i) {
       const auto v = hn::LoadU(d, x + i * c);
       NASCENT_UNROLL
       for (int k = 0; k < kSide; ++k) {
         const int p = i - k * kDilation;
-        if (p >= 0 && p < kPixels) sum[p] = hn::MulAdd(w[k], v, sum[p]);
+        if (p >= 0 && p < kPixels && p % kTogether == 0) sum[p / kTogether] = hn::MulAdd(w[k], v, sum[p / kTogether]);
       }
     }
   }
   NASCENT_UNROLL
-  for (int p = 0; p < kPixels; ++p) hn::StoreU(sum[p], d, out + p * c);
+  for (int p = 0; p < kSums; ++p) hn::StoreU(sum[p], d, out + p * kTogether * c);
 }
 
 template <int kSide, int kDilation>
@@ -101,15 +106,21 @@ HWY_INLINE void depthwise_window(const float* in, Taps taps, const float* weight
   const bool mirrored = taps.offsets[1] < taps.offsets[0];
   ptrdiff_t rows[kSide];
   for (int y = 0; y < kSide; ++y) rows[y] = taps.offsets[y * kSide + (mirrored ? kSide - 1 : 0)];
+  int done = 0;
+  if constexpr (kWide >= 8) {
+    const hn::CappedTag<float, 8> d;  // longer vectors would mostly be loaded across two lines of the cache
+    for (; c == 4 && done + 16 <= pixels; done += 16)
+      window_tile<16, kSide, kDilation, 2>(d, in + done * c, rows, mirrored, weights, c, add, out + done * c);
+  }
   for_blocks(static_cast<int>(c), [&](auto d, int b) {
-    int i = 0;
+    int i = done;
     const auto here = [&] { return out + i * c + b; };
     for (; i + 8 <= pixels; i += 8)
-      window_tile<8, kSide, kDilation>(d, in + i * c + b, rows, mirrored, weights + b, c, add, here());
+      window_tile<8, kSide, kDilation, 1>(d, in + i * c + b, rows, mirrored, weights + b, c, add, here());
     for (; i + 4 <= pixels; i += 4)
-      window_tile<4, kSide, kDilation>(d, in + i * c + b, rows, mirrored, weights + b, c, add, here());
+      window_tile<4, kSide, kDilation, 1>(d, in + i * c + b, rows, mirrored, weights + b, c, add, here());
     for (; i < pixels; ++i)
-      window_tile<1, kSide, kDilation>(d, in + i * c + b, rows, mirrored, weights + b, c, add, here());
+      window_tile<1, kSide, kDilation, 1>(d, in + i * c + b, rows, mirrored, weights + b, c, add, here());
   });
 }
 
@@ -182,17 +193,39 @@ void depthwise(const float* in, Taps taps, const float* weights, ptrdiff_t step,
   if (!done) depthwise_row(in, taps, weights, step, pixels, c, add, out);
 }
 
+template <class D>
+HWY_INLINE void depthwise_weights_block(D d, const RowPairs& pairs, Taps taps, ptrdiff_t step, int c,
+                                        float* gradients) {
+  int t = 0;
+  const auto at = [&](int tap) { return gradients + static_cast<ptrdiff_t>(tap) * c; };
+  for (; t + 9 <= taps.count; t += 9) depthwise_weights_tile<9>(d, pairs, taps.offsets + t, step, c, at(t));
+  for (; t + 7 <= taps.count; t += 7) depthwise_weights_tile<7>(d, pairs, taps.offsets + t, step, c, at(t));
+  for (; t < taps.count; ++t) depthwise_weights_tile<1>(d, pairs, taps.offsets + t, step, c, at(t));
+}
+
+// Four channels: two pixels in a vector, whose sums are added up in the end.
+HWY_INLINE bool depthwise_weights_in_twos(RowPairs pairs, Taps taps, ptrdiff_t step, int c, float* gradients) {
+  if constexpr (kWide < 8) {
+    return false;
+  } else {
+    constexpr int kMostTaps = 25;
+    if (c != 4 || step != 4 || pairs.pixels % 2 != 0 || taps.count > kMostTaps) return false;
+    float twos[kMostTaps * 8];
+    std::fill_n(twos, 8 * taps.count, 0.0f);
+    pairs.pixels /= 2;
+    depthwise_weights_block(hn::CappedTag<float, 8>(), pairs, taps, 8, 8, twos);
+    const hn::CappedTag<float, 4> d;
+    for (int t = 0; t < taps.count; ++t)
+      add_to(d, hn::Add(hn::LoadU(d, twos + 8 * t), hn::LoadU(d, twos + 8 * t + 4)), gradients + 4 * t);
+    return true;
+  }
+}
+
 void depthwise_weights(const float* in, ptrdiff_t in_row, Taps taps, ptrdiff_t step, const float* out_gradient,
                        ptrdiff_t gradient_row, int rows, int pixels, int c, float* gradients) {
   const RowPairs all = {in, in_row, out_gradient, gradient_row, rows, pixels};
-  for_blocks(c, [&](auto d, int b) {
-    const RowPairs pairs = all.at(b);
-    int t = 0;
-    const auto at = [&](int tap) { return gradients + static_cast<ptrdiff_t>(tap) * c + b; };
-    for (; t + 9 <= taps.count; t += 9) depthwise_weights_tile<9>(d, pairs, taps.offsets + t, step, c, at(t));
-    for (; t + 7 <= taps.count; t += 7) depthwise_weights_tile<7>(d, pairs, taps.offsets + t, step, c, at(t));
-    for (; t < taps.count; ++t) depthwise_weights_tile<1>(d, pairs, taps.offsets + t, step, c, at(t));
-  });
+  if (depthwise_weights_in_twos(all, taps, step, c, gradients)) return;
+  for_blocks(c, [&](auto d, int b) { depthwise_weights_block(d, all.at(b), taps, step, c, gradients + b); });
 }
 
 void depthwise_scatter(const float* out_gradient, Taps taps, const float* weights, ptrdiff_t step, int pixels, int c,
@@ -220,7 +253,7 @@ void add_strided(const float* from, int pixels, int c, float* to, ptrdiff_t step
 // where an offset per pixel would be fetched from memory with every input.
 template <int kPixels, int kVectors, class D>
 HWY_INLINE void dense_tile(D d, const float* in, Taps taps, int ci, const float* weights, ptrdiff_t step, int co,
-                           bool add, float* out) {
+                           Start start, float* out, ptrdiff_t out_pixel) {
   constexpr int kGroups = (kPixels + 3) / 4;
   const ptrdiff_t lanes = hn::Lanes(d), offsets[4] = {0, step, 2 * step, 3 * step};
   hn::Vec<D> sum[kPixels][kVectors];
@@ -228,7 +261,7 @@ HWY_INLINE void dense_tile(D d, const float* in, Taps taps, int ci, const float*
   for (int p = 0; p < kPixels; ++p) {
     NASCENT_UNROLL
     for (int v = 0; v < kVectors; ++v)
-      sum[p][v] = add ? hn::LoadU(d, out + static_cast<ptrdiff_t>(p) * co + v * lanes) : hn::Zero(d);
+      sum[p][v] = start.values ? hn::LoadU(d, start.values + p * start.pixel + v * lanes) : hn::Zero(d);
   }
   for (int t = 0; t < taps.count; ++t) {
     const float* group[kGroups];
@@ -254,34 +287,39 @@ HWY_INLINE void dense_tile(D d, const float* in, Taps taps, int ci, const float*
   NASCENT_UNROLL
   for (int p = 0; p < kPixels; ++p) {
     NASCENT_UNROLL
-    for (int v = 0; v < kVectors; ++v) hn::StoreU(sum[p][v], d, out + static_cast<ptrdiff_t>(p) * co + v * lanes);
+    for (int v = 0; v < kVectors; ++v) hn::StoreU(sum[p][v], d, out + p * out_pixel + v * lanes);
   }
 }
 
 template <int kVectors, class D>
 HWY_INLINE void dense_columns(D d, const float* in, Taps taps, int ci, const float* weights, ptrdiff_t step, int pixels,
-                              int co, bool add, float* out) {
+                              int co, Start start, float* out, ptrdiff_t out_pixel) {
   constexpr int kPixels = kAccumulators / kVectors;
   int i = 0;
-  const auto here = [&] { return out + static_cast<ptrdiff_t>(i) * co; };
+  const auto here = [&] { return out + i * out_pixel; };
   // Eight is better as four and four than as six and two.
   for (; pixels - i >= kPixels && !(kPixels == 6 && pixels - i == 8); i += kPixels)
-    dense_tile<kPixels, kVectors>(d, in + i * step, taps, ci, weights, step, co, add, here());
+    dense_tile<kPixels, kVectors>(d, in + i * step, taps, ci, weights, step, co, start.after(i), here(), out_pixel);
   if constexpr (kPixels > 8) {
-    for (; pixels - i >= 8; i += 8) dense_tile<8, kVectors>(d, in + i * step, taps, ci, weights, step, co, add, here());
+    for (; pixels - i >= 8; i += 8)
+      dense_tile<8, kVectors>(d, in + i * step, taps, ci, weights, step, co, start.after(i), here(), out_pixel);
   }
-  for (; pixels - i >= 4; i += 4) dense_tile<4, kVectors>(d, in + i * step, taps, ci, weights, step, co, add, here());
-  for (; pixels - i >= 2; i += 2) dense_tile<2, kVectors>(d, in + i * step, taps, ci, weights, step, co, add, here());
-  for (; i < pixels; ++i) dense_tile<1, kVectors>(d, in + i * step, taps, ci, weights, step, co, add, here());
+  for (; pixels - i >= 4; i += 4)
+    dense_tile<4, kVectors>(d, in + i * step, taps, ci, weights, step, co, start.after(i), here(), out_pixel);
+  for (; pixels - i >= 2; i += 2)
+    dense_tile<2, kVectors>(d, in + i * step, taps, ci, weights, step, co, start.after(i), here(), out_pixel);
+  for (; i < pixels; ++i)
+    dense_tile<1, kVectors>(d, in + i * step, taps, ci, weights, step, co, start.after(i), here(), out_pixel);
 }
 
 // Four inputs and four outputs: a vector holds several pixels, and each input is spread over the outputs of its pixel.
 template <int kVectors>
-HWY_INLINE void dense_quads(const float* in, Taps taps, const float* weights, bool add, float* out) {
+HWY_INLINE void dense_quads(const float* in, Taps taps, const float* weights, Start start, float* out) {
   const Wide d;
   hn::Vec<Wide> sum[kVectors];
   NASCENT_UNROLL
-  for (int v = 0; v < kVectors; ++v) sum[v] = add ? hn::LoadU(d, out + v * kWide) : hn::Zero(d);
+  for (int v = 0; v < kVectors; ++v)
+    sum[v] = start.values ? hn::LoadU(d, start.values + v * (start.pixel * kWide / 4)) : hn::Zero(d);
   for (int t = 0; t < taps.count; ++t, weights += 4 * kWide) {
     const auto w0 = hn::LoadU(d, weights), w1 = hn::LoadU(d, weights + kWide), w2 = hn::LoadU(d, weights + 2 * kWide),
                w3 = hn::LoadU(d, weights + 3 * kWide);
@@ -299,29 +337,36 @@ HWY_INLINE void dense_quads(const float* in, Taps taps, const float* weights, bo
 }
 
 HWY_INLINE bool dense_in_quads(const float* in, Taps taps, int ci, const float* weights, ptrdiff_t step, int pixels,
-                               int co, bool add, float* out) {
+                               int co, Start start, float* out, ptrdiff_t out_pixel) {
   if constexpr (kWide < 8) {
     return false;
   } else {
     constexpr int kMostTaps = 9;
     if (ci != 4 || co != 4 || step != 4 || pixels_per_vector(4, pixels) == 1 || taps.count > kMostTaps) return false;
+    if (out_pixel != 4 || (start.pixel != 0 && start.pixel != 4)) return false;
     HWY_ALIGN float repeated[kMostTaps * 4 * kWide];
     for (int k = 0; k < 4 * taps.count; ++k) repeat(weights + 4 * k, 4, repeated + k * kWide);
+    Repeated alike;
+    if (start.values && start.pixel == 0) start.values = alike(start.values, 4);
     int i = 0;
-    for (; i + kWide <= pixels; i += kWide) dense_quads<4>(in + 4 * i, taps, repeated, add, out + 4 * i);
-    for (; i < pixels; i += kWide / 4) dense_quads<1>(in + 4 * i, taps, repeated, add, out + 4 * i);
+    for (; i + kWide <= pixels; i += kWide) dense_quads<4>(in + 4 * i, taps, repeated, start.after(i), out + 4 * i);
+    for (; i < pixels; i += kWide / 4) dense_quads<1>(in + 4 * i, taps, repeated, start.after(i), out + 4 * i);
     return true;
   }
 }
 
-void dense(const float* in, Taps taps, int ci, const float* weights, ptrdiff_t step, int pixels, int co, bool add,
-           float* out) {
-  if (dense_in_quads(in, taps, ci, weights, step, pixels, co, add, out)) return;
+void dense(const float* in, Taps taps, int ci, const float* weights, ptrdiff_t step, int pixels, int co, Start start,
+           float* out, ptrdiff_t out_pixel) {
+  if (dense_in_quads(in, taps, ci, weights, step, pixels, co, start, out, out_pixel)) return;
   int b = 0;
   for (; b + 2 * kWide <= co; b += 2 * kWide)
-    dense_columns<2>(Wide(), in, taps, ci, weights + b, step, pixels, co, add, out + b);
+    dense_columns<2>(Wide(), in, taps, ci, weights + b, step, pixels, co, start.from_channel(b), out + b, out_pixel);
   for_blocks(
-      co, [&](auto d, int at) { dense_columns<1>(d, in, taps, ci, weights + at, step, pixels, co, add, out + at); }, b);
+      co,
+      [&](auto d, int at) {
+        dense_columns<1>(d, in, taps, ci, weights + at, step, pixels, co, start.from_channel(at), out + at, out_pixel);
+      },
+      b);
 }
 
 template <int kInputs, int kVectors, class D>

@@ -38,6 +38,8 @@ const ImageKernels* table() {
                                        .combine = combine,
                                        .add_scaled = add_scaled,
                                        .copy_pixels = copy_pixels,
+                                       .join_groups = join_groups,
+                                       .split_groups = split_groups,
                                        .pass_back = pass_back,
                                        .pass_back_and_sum = pass_back_and_sum};
   return &kernels;

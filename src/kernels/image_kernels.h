@@ -22,6 +22,15 @@ struct Taps {
   int count = 0;
 };
 
+// What sums over pixels begin with; those of the next pixel begin `pixel` floats on (0: all alike). Null: zero.
+struct Start {
+  const float* values = nullptr;
+  ptrdiff_t pixel = 0;
+
+  Start after(ptrdiff_t pixels) const { return {values ? values + pixels * pixel : nullptr, pixel}; }
+  Start from_channel(int channel) const { return {values ? values + channel : nullptr, pixel}; }
+};
+
 // A window of a pool.
 struct Window {
   int height = 3, width = 3;  // of the window
@@ -60,9 +69,9 @@ struct ImageKernels {
   // out[i] = sum_t weights[t] * in[i * step + t] for `pixels` pixels of c channels; added to out if `add`.
   void (*depthwise)(const float* in, Taps taps, const float* weights, ptrdiff_t step, int pixels, int c, bool add,
                     float* out);
-  // out[i][o] = sum_t,k weights[t][k][o] * in[i * step + t][k]; `ci` inputs, `co` outputs.
-  void (*dense)(const float* in, Taps taps, int ci, const float* weights, ptrdiff_t step, int pixels, int co, bool add,
-                float* out);
+  // out[i][o] = start[i][o] + sum_t,k weights[t][k][o] * in[i * step + t][k]; `ci` inputs, `co` outputs.
+  void (*dense)(const float* in, Taps taps, int ci, const float* weights, ptrdiff_t step, int pixels, int co,
+                Start start, float* out, ptrdiff_t out_pixel);
 
   // gradients[t] += sum_i in[i * step + t] * out_gradient[i], over `rows` rows of `pixels` pixels; rows of the input
   // that belong to successive rows of the gradient are `in_row` floats apart.
@@ -117,6 +126,12 @@ struct ImageKernels {
                      ptrdiff_t to_pixel);
   // to = from, all c channels of pixels that are to lie `to_pixel` apart.
   void (*copy_pixels)(const float* from, size_t pixels, int c, float* to, ptrdiff_t to_pixel);
+  // Partial channels: channel j * groups + g of `whole` is channel j of group g. The first group lies in `first`, the
+  // others one behind the other in `rest`. Channels up to a multiple of four become zero.
+  void (*join_groups)(const float* first, ptrdiff_t first_pixel, const float* rest, ptrdiff_t rest_pixel, size_t pixels,
+                      int channels, int groups, float* whole, ptrdiff_t pixel);
+  void (*split_groups)(const float* whole, ptrdiff_t pixel, size_t pixels, int channels, int groups, float* first,
+                       ptrdiff_t first_pixel, float* rest, ptrdiff_t rest_pixel);
   // From the gradient of what was read to that of the value: to = from where relu(scale * value + shift) is active
   // (everywhere where the read has no relu), else zero; added to what is there if `add`. `from` lies in an image whose
   // rows are `row` floats apart. The scale may be null, the weight of the term is not read.

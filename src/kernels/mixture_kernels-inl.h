@@ -27,7 +27,7 @@ HWY_INLINE hn::Vec<D> load_first(D d, const float* p, int count) {
 
 HWY_INLINE void pad_row(const float* x, ptrdiff_t pixel, int channels, int w, const float* scale, const float* shift,
                         bool use_relu, float* out, int c) {
-  if (!scale && pixel == c && channels == c && c % kWide != 0) {  // all floats alike: no vector ends with a pixel
+  if (!scale && pixel == c && channels == c) {  // all floats alike: no vector ends with a pixel
     const Wide d;
     const auto low = use_relu ? hn::Zero(d) : hn::Set(d, -std::numeric_limits<float>::infinity());
     const int floats = w * c, whole = floats / kWide * kWide;
@@ -355,6 +355,50 @@ void add_scaled(const float* from, ptrdiff_t from_pixel, float weight, size_t pi
 void copy_pixels(const float* from, size_t pixels, int c, float* to, ptrdiff_t to_pixel) {
   for (size_t i = 0; i < pixels; ++i, from += c, to += to_pixel)
     for_blocks(c, [&](auto d, int b) { hn::StoreU(hn::LoadU(d, from + b), d, to + b); });
+}
+
+// Four groups of whole vectors, as partial channels mostly are.
+HWY_INLINE bool is_four_by_four(int channels, int groups) { return groups == 4 && channels % 16 == 0; }
+
+void join_groups(const float* first, ptrdiff_t first_pixel, const float* rest, ptrdiff_t rest_pixel, size_t pixels,
+                 int channels, int groups, float* whole, ptrdiff_t pixel) {
+  const int each = channels / groups;
+  for (size_t i = 0; i < pixels; ++i, first += first_pixel, rest += rest_pixel, whole += pixel) {
+    if (is_four_by_four(channels, groups)) {
+      for_blocks(each, [&](auto d, int b) {
+        hn::StoreInterleaved4(hn::LoadU(d, first + b), hn::LoadU(d, rest + b), hn::LoadU(d, rest + each + b),
+                              hn::LoadU(d, rest + 2 * each + b), d, whole + 4 * b);
+      });
+      continue;
+    }
+    for (int j = 0; j < each; ++j) {
+      whole[j * groups] = first[j];
+      for (int g = 1; g < groups; ++g) whole[j * groups + g] = rest[(g - 1) * each + j];
+    }
+    std::fill(whole + channels, whole + padded(channels), 0.0f);
+  }
+}
+
+void split_groups(const float* whole, ptrdiff_t pixel, size_t pixels, int channels, int groups, float* first,
+                  ptrdiff_t first_pixel, float* rest, ptrdiff_t rest_pixel) {
+  const int each = channels / groups, others = channels - each;
+  for (size_t i = 0; i < pixels; ++i, whole += pixel, first += first_pixel, rest += rest_pixel) {
+    if (is_four_by_four(channels, groups)) {
+      for_blocks(each, [&](auto d, int b) {
+        hn::Vec<decltype(d)> group[4];
+        hn::LoadInterleaved4(d, whole + 4 * b, group[0], group[1], group[2], group[3]);
+        hn::StoreU(group[0], d, first + b);
+        for (int g = 1; g < 4; ++g) hn::StoreU(group[g], d, rest + (g - 1) * each + b);
+      });
+      continue;
+    }
+    for (int j = 0; j < each; ++j) {
+      first[j] = whole[j * groups];
+      for (int g = 1; g < groups; ++g) rest[(g - 1) * each + j] = whole[j * groups + g];
+    }
+    std::fill(first + each, first + padded(each), 0.0f);
+    std::fill(rest + others, rest + padded(others), 0.0f);
+  }
 }
 
 // Calls write(pixel, gradient, value) for the pixels of a row: the gradient that relu(scale * value + shift) lets pass.

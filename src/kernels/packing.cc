@@ -38,7 +38,7 @@ Packing::Packing(const CellProgram& program, bool backward) : program_(program),
 int Packing::inputs(const Unit& unit) const { return unit.input.channels; }
 int Packing::outputs(const Unit& unit) const { return program_.values[unit.output].channels; }
 
-void Packing::pack(int index, const std::vector<const float*>& parameters, float* block) const {
+void Packing::pack(int index, const std::vector<const float*>& parameters, const float* scale, float* block) const {
   const Unit& unit = program_.units[index];
   const UnitPacking& at = units_[index];
   const int ci = inputs(unit), co = outputs(unit);
@@ -65,7 +65,7 @@ void Packing::pack(int index, const std::vector<const float*>& parameters, float
       for (int i = 0; i < ci; ++i) {
         const float w =
             unit.halves ? from[static_cast<size_t>(o) * ci + i] : from[(static_cast<size_t>(o) * ci + i) * taps + t];
-        dense[(t * ci + i) * cop + o] = w;
+        dense[(t * ci + i) * cop + o] = scale ? scale[o] * w : w;
         if (transposed) transposed[(t * co + o) * cip + i] = w;
       }
     }

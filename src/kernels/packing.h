@@ -29,7 +29,8 @@ class Packing {
   size_t depthwise_gradient(int unit) const { return gradients_[unit].depthwise; }
   size_t dense_gradient(int unit) const { return gradients_[unit].dense; }
 
-  void pack(int unit, const std::vector<const float*>& parameters, float* block) const;
+  // Outputs are scaled by `scale` where that is given, which it may not be for Winograd's form.
+  void pack(int unit, const std::vector<const float*>& parameters, const float* scale, float* block) const;
   // Writes the sum over `groups` blocks of gradients, `gradient_floats()` apart.
   void unpack(int unit, const float* gradients, int groups, const std::vector<float*>& parameters) const;
 

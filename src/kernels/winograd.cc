@@ -44,7 +44,7 @@ void winograd(const ImageKernels& kernels, Rows<const float> in, int ci, const f
     kernels.inputs_to_points(in.pixels + y * in.row, in.row, here + 2, tiles, cip, scratch);
     for (int m = 0; m < kWinogradPoints; ++m)
       kernels.dense(scratch + m * in_plane, taps, ci, weights + static_cast<ptrdiff_t>(m) * 3 * ci * cop, cip,
-                    here * tiles, cop, false, sums + m * out_plane);
+                    here * tiles, cop, {}, sums + m * out_plane, cop);
     kernels.points_to_outputs(sums, here, tiles, cop, add, out.pixels + y * out.row, out.row);
   }
 }

@@ -35,6 +35,7 @@ at::Tensor random_tensor(at::IntArrayRef sizes, uint64_t seed) {
 // Everything that a pass through a cell gives.
 struct Result {
   at::Tensor output;
+  at::Tensor inference;  // the output in evaluation mode, without gradients
   std::vector<std::pair<std::string, at::Tensor>> gradients;
   std::vector<std::pair<std::string, at::Tensor>> buffers;
 };
@@ -142,6 +143,9 @@ Result run(const Case& test, Engine engine, at::ScalarType type) {
     result.gradients.emplace_back(names[i], grads[i].defined() ? grads[i] : at::zeros_like(wanted[i]));
   }
   for (const auto& item : cell.named_buffers()) result.buffers.emplace_back(item.key(), item.value());
+  cell.eval();
+  const at::NoGradGuard no_grad;
+  result.inference = cell.forward(inputs, context);
   return result;
 }
 
@@ -171,6 +175,7 @@ void expect_same(const Case& test) {
     EXPECT_LT(difference(mine, truth, floor), std::max(limit, 4 * difference(plain, truth, floor))) << what;
   };
   close(fused.output, exact.output, twin.output, "output");
+  close(fused.inference, exact.inference, twin.inference, "output in inference");
   for (size_t i = 0; i < exact.gradients.size(); ++i)
     close(fused.gradients[i].second, exact.gradients[i].second, twin.gradients[i].second,
           "gradient of " + exact.gradients[i].first);
@@ -220,6 +225,21 @@ TEST(FusedCell, WinogradsForm) {
     for (const int channels : {3, 7, 16, 20})
       expect_same(fmt::format("nasbench201 C={} {}x{}", channels, input.height, input.width),
                   supernet_cells("nasbench201", channels, input));
+  }
+}
+
+// Vectors that hold several pixels, and what is left of a row behind them.
+TEST(FusedCell, FewChannelsInLongRows) {
+  for (const int channels : {3, 4, 8})
+    expect_same(fmt::format("darts C={}", channels), supernet_cells("darts", channels, {3, 5, 37}));
+  expect_same("K=4", supernet_cells("darts", 16, {3, 6, 20}, 4));
+}
+
+// Windows of pools that reach over both edges at once.
+TEST(FusedCell, NarrowImages) {
+  for (const Shape& input : {Shape{3, 1, 9}, Shape{3, 9, 1}, Shape{3, 2, 3}, Shape{3, 3, 2}}) {
+    expect_same(fmt::format("darts {}x{}", input.height, input.width), {supernet_cells("darts", 6, input).front()},
+                [](Case& test) { test.images = 6; });
   }
 }
 
