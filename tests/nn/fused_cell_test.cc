@@ -375,7 +375,8 @@ TEST(FusedCell, OnlyWhatHasNoFusedFormIsPlain) {
   mixture.ops = at::ones({3, 2});
   for (const auto& [name, stages] : plain_operations(6)) {
     const Cell cell(cell_with(stages));
-    const kernels::CellProgram& program = *lower(cell, &mixture, false).program;
+    const LoweredCell lowered = lower(cell, &mixture, false);
+    const kernels::CellProgram& program = *lowered.program;
     EXPECT_EQ(plain_units(program), 3) << name;
     EXPECT_EQ(program.units.size(), 3u + 4u) << name;  // the others: the preprocessing and one per edge
   }
