@@ -176,7 +176,7 @@ void CellBackward::separable(int index, int n, int thread, const float* input, f
   const float* depthwise_weights = run_.packed_.data() + run_.packing_.unit(index).depthwise;
   const float* transposed = run_.packed_.data() + run_.packing_.unit(index).transposed;
   // The gradient between the two halves has a halo of zeros where the depthwise one is turned around over it.
-  const auto [between, between_row] = scratch.surrounded(out, cip, strided ? Halo{} : halo);
+  const auto [between, between_row] = scratch.between.around(out, cip, strided ? Halo{} : halo);
   const Taps taps = scratch.tap_offsets(unit.depthwise, row, cip);
   const int chunk = rows_at_once(out.width, std::max(cip, cop));
   // The gradient of the whole image first: memory gives one long stretch sooner than rows between computations.
@@ -226,7 +226,7 @@ void CellBackward::dense(int index, int n, int thread, const float* input, float
   Scratch& scratch = *run_.scratch_[thread];
   const auto& [in, out, halo, ci, cip, cop, row, step, strided] = shape_of(index);
   const float* transposed = run_.packed_.data() + run_.packing_.unit(index).transposed;
-  const auto [gradient, gradient_row] = scratch.surrounded(out, cop, strided ? Halo{} : halo);
+  const auto [gradient, gradient_row] = scratch.between.around(out, cop, strided ? Halo{} : halo);
   const Taps taps = scratch.tap_offsets(unit.dense, row, cip);
   for (int y = 0; y < out.height; ++y) {
     float* to = gradient + y * gradient_row;

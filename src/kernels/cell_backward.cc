@@ -235,8 +235,8 @@ float* CellBackward::start_gradient(int value, int n, int thread) {
     if (output == value) {
       const float* from = call_.output_gradient + n * shape.pixels() * width + offset;
       if (first) {
-        kernels_.pad(from, width, shape.channels, shape.height, shape.width, nullptr, nullptr, false, gradient, c, 0,
-                     0);
+        kernels_.pad(from, width, shape.channels, shape.height, shape.width, nullptr, nullptr, false, gradient, c,
+                     static_cast<ptrdiff_t>(shape.width) * c);
       } else {
         for (size_t i = 0; i < shape.pixels(); ++i) {
           for (int k = 0; k < shape.channels; ++k) gradient[i * c + k] += from[i * width + k];

@@ -113,7 +113,8 @@ void CellRun::place_inputs() {
     const float* from = call_.inputs[v];
     for_each(call_.images, call_.threads, [&](int n, int) {
       kernels_.pad(from + n * shape.pixels() * shape.channels, shape.channels, shape.channels, shape.height,
-                   shape.width, nullptr, nullptr, false, value_[v] + n * image_stride_[v], channels(v), 0, 0);
+                   shape.width, nullptr, nullptr, false, value_[v] + n * image_stride_[v], channels(v),
+                   static_cast<ptrdiff_t>(shape.width) * channels(v));
     });
   }
 }

@@ -108,6 +108,7 @@ const Read& read_of(const CellProgram& program, const Reader& reader);
 // Rows and columns of zeros around the input that the taps of a unit reach.
 struct Halo {
   int h = 0, w = 0;
+  bool operator==(const Halo&) const = default;
 };
 Halo halo_of(const CellProgram& program, const Unit& unit);
 

@@ -10,23 +10,31 @@ namespace nascent::kernels {
 
 namespace {
 
-// Units that read the same thing share its padded copy, so it needs the widest halo of them.
+Halo wider(const Halo& a, const Halo& b) { return {std::max(a.h, b.h), std::max(a.w, b.w)}; }
+
+// Units that read the same thing share its padded copy, so it needs the widest halo of them. Inputs of one shape have
+// the same halo if they have any, so that its zeros stay where they are.
 std::vector<Halo> shared_halos(const CellProgram& program) {
-  std::vector<Halo> halos;
-  for (const Unit& unit : program.units) halos.push_back(halo_of(program, unit));
-  for (size_t i = 0; i < halos.size(); ++i) {
-    for (size_t j = 0; j < i; ++j) {
-      if (program.units[i].input != program.units[j].input) continue;
-      halos[i] = halos[j] = {std::max(halos[i].h, halos[j].h), std::max(halos[i].w, halos[j].w)};
+  std::vector<Halo> own;
+  for (const Unit& unit : program.units) own.push_back(halo_of(program, unit));
+  const auto shape = [&](const Unit& unit) {
+    const ValueShape& value = program.values[unit.input.value];
+    return ValueShape{unit.input.channels, value.height, value.width};
+  };
+  const auto widest = [&](const std::vector<Halo>& halos, const auto& alike) {
+    std::vector<Halo> shared = halos;
+    for (size_t i = 0; i < halos.size(); ++i) {
+      for (size_t j = 0; j < halos.size(); ++j) {
+        if (alike(i, j)) shared[i] = wider(shared[i], halos[j]);
+      }
     }
-  }
-  // A later unit may have widened the halo of an earlier one that others had already copied.
-  for (size_t i = halos.size(); i-- > 0;) {
-    for (size_t j = 0; j < i; ++j) {
-      if (program.units[i].input == program.units[j].input) halos[j] = halos[i];
-    }
-  }
-  return halos;
+    return shared;
+  };
+  const auto same_input = [&](size_t i, size_t j) { return program.units[i].input == program.units[j].input; };
+  const std::vector<Halo> shared = widest(own, same_input);
+  return widest(shared, [&](size_t i, size_t j) {
+    return shared[i] != Halo{} && shape(program.units[i]) == shape(program.units[j]);
+  });
 }
 
 }  // namespace
@@ -132,39 +140,39 @@ void CellRun::make_again(const Step& step, int n, int thread) {
   }
 }
 
-// Rows of what is read, normalised and rectified, with a halo.
-void CellRun::make_ready(const Read& read, int n, int thread, int first, int rows, const Halo& halo, float* to) const {
+// Rows of what is read, normalised and rectified.
+void CellRun::make_ready(const Read& read, int n, int thread, int first, int rows, Rows<float> to) const {
   const ValueShape& shape = program_->values[read.value];
   const NormCoefficients* norm = norm_of(read);
   const float* from = image(read.value, n, thread) + first * shape.width * pixel(read.value);
   kernels_.pad(from + read.first, pixel(read.value), read.channels, rows, shape.width,
                norm ? norm->scale.data() + read.first : nullptr, norm ? norm->shift.data() + read.first : nullptr,
-               read.relu, to, padded(read.channels), halo.h, halo.w);
+               read.relu, to.pixels, padded(read.channels), to.row);
 }
 
 const float* CellRun::padded_input(int index, int n, int thread) {
   const Read& read = program_->units[index].input;
-  const Halo& halo = halos_[index];
   const ValueShape& shape = program_->values[read.value];
   auto& held = scratch_[thread]->held;
-  if (held[1].data && (held[0].image != n || held[0].read != read)) std::swap(held[0], held[1]);
-  if (held[0].image != n || held[0].read != read) {
+  const auto is_held = [&] { return held[0].image == n && held[0].read == read; };
+  if (held[1].frame.data && !is_held()) std::swap(held[0], held[1]);
+  const Rows<float> place = held[0].frame.around(shape, padded(read.channels), halos_[index]);
+  if (!is_held()) {
     held[0].read = read;
     held[0].image = n;
-    make_ready(read, n, thread, 0, shape.height, halo, held[0].data);
+    make_ready(read, n, thread, 0, shape.height, place);
   }
-  return held[0].data + (static_cast<ptrdiff_t>(halo.h) * (shape.width + 2 * halo.w) + halo.w) * padded(read.channels);
+  return place.pixels;
 }
 
 const float* CellRun::ready_rows(int index, int n, int thread, int first, int rows) {
   const Read& read = program_->units[index].input;
   const ValueShape& shape = program_->values[read.value];
-  Scratch& scratch = *scratch_[thread];
   if (!norm_of(read) && !read.relu && padded(read.channels) == pixel(read.value))
     return image(read.value, n, thread) + first * shape.width * pixel(read.value);
-  scratch.held[0].image = -1;
-  make_ready(read, n, thread, first, rows, {}, scratch.held[0].data);
-  return scratch.held[0].data;
+  float* ready = scratch_[thread]->ready;
+  make_ready(read, n, thread, first, rows, {ready, static_cast<ptrdiff_t>(shape.width) * padded(read.channels)});
+  return ready;
 }
 
 void CellRun::convolve(int index, int n, int thread, bool again) {

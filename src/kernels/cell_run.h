@@ -106,7 +106,7 @@ class CellRun {
   float weight(int row, int n) const;
   // Null where a value is read as it is.
   const NormCoefficients* norm_of(const Read& read) const;
-  void make_ready(const Read& read, int n, int thread, int first, int rows, const Halo& halo, float* to) const;
+  void make_ready(const Read& read, int n, int thread, int first, int rows, Rows<float> to) const;
   // The input of a convolution, transformed and with a halo; kept until two others are asked for.
   const float* padded_input(int unit, int n, int thread);
   // Some rows of it, where there is no halo.

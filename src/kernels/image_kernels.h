@@ -61,10 +61,10 @@ struct Inflow {
 };
 
 struct ImageKernels {
-  // out, of (h + 2 halo_h) x (w + 2 halo_w) x c, becomes relu(scale * x + shift) inside and zero in its halo. `pixel`
-  // is the distance of pixels in x, of which `channels` are read. scale may be null (then shift is not read).
+  // out, of h rows of w pixels of c channels, becomes relu(scale * x + shift). `pixel` is the distance of pixels in x,
+  // of which `channels` are read, `row` that of rows in out. scale may be null (then shift is not read).
   void (*pad)(const float* x, ptrdiff_t pixel, int channels, int h, int w, const float* scale, const float* shift,
-              bool relu, float* out, int c, int halo_h, int halo_w);
+              bool relu, float* out, int c, ptrdiff_t row);
 
   // out[i] = sum_t weights[t] * in[i * step + t] for `pixels` pixels of c channels; added to out if `add`.
   void (*depthwise)(const float* in, Taps taps, const float* weights, ptrdiff_t step, int pixels, int c, bool add,

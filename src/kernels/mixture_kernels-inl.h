@@ -49,32 +49,16 @@ HWY_INLINE void pad_row(const float* x, ptrdiff_t pixel, int channels, int w, co
 }
 
 void pad(const float* x, ptrdiff_t pixel, int channels, int h, int w, const float* scale, const float* shift,
-         bool use_relu, float* out, int c, int halo_h, int halo_w) {
+         bool use_relu, float* out, int c, ptrdiff_t row) {
   Repeated scales, shifts;
+  const ptrdiff_t line = w * pixel;
   if (const int together = pixel == c && channels == c ? pixels_per_vector(c, w) : 1; together > 1) {
-    // Only the halo is still counted in pixels.
-    const ptrdiff_t line = static_cast<ptrdiff_t>(w) * c, row = line + static_cast<ptrdiff_t>(2 * halo_w) * c;
     scale = scales(scale, c);
     shift = shifts(shift, c);
-    std::fill_n(out, row * halo_h + halo_w * c, 0.0f);
-    out += row * halo_h + halo_w * c;
-    for (int y = 0; y < h; ++y, x += line, out += row) {
-      pad_row(x, kWide, kWide, w / together, scale, shift, use_relu, out, kWide);
-      std::fill_n(out + line, row - line, 0.0f);
-    }
-    std::fill_n(out, row * halo_h - halo_w * c, 0.0f);
-    return;
+    pixel = channels = c = kWide;
+    w /= together;
   }
-  const ptrdiff_t row = static_cast<ptrdiff_t>(w + 2 * halo_w) * c;
-  const size_t side = static_cast<size_t>(halo_w) * c;
-  std::fill_n(out, row * halo_h, 0.0f);
-  for (int y = 0; y < h; ++y) {
-    float* line = out + (y + halo_h) * row;
-    std::fill_n(line, side, 0.0f);
-    pad_row(x + static_cast<ptrdiff_t>(y) * w * pixel, pixel, channels, w, scale, shift, use_relu, line + side, c);
-    std::fill_n(line + row - side, side, 0.0f);
-  }
-  std::fill_n(out + (h + halo_h) * row, row * halo_h, 0.0f);
+  for (int y = 0; y < h; ++y) pad_row(x + y * line, pixel, channels, w, scale, shift, use_relu, out + y * row, c);
 }
 
 void stream(const float* from, size_t floats, float* to) {

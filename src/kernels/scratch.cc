@@ -20,14 +20,14 @@ ScratchSizes scratch_sizes(const CellProgram& program, const std::vector<Halo>& 
     if (unit.kind != Unit::Kind::convolution) continue;
     const ValueShape &in = program.values[unit.input.value], &out = program.values[unit.output];
     const int widest = std::max(unit.input.channels, out.channels);
+    const int rows = rows_at_once(out.width, padded(widest));
     // Without a halo the forward pass makes some rows of the input ready at a time.
-    ValueShape input = in;
-    if (!backward && halos[i].h == 0 && halos[i].w == 0)
-      input.height = std::min(in.height, rows_at_once(out.width, padded(widest)) * unit.stride_h);
-    sizes.input = std::max(sizes.input, with_halo(input, unit.input.channels, halos[i]));
+    const bool by_rows = halos[i].h == 0 && halos[i].w == 0;
+    const ValueShape some = {in.channels, std::min(in.height, rows * unit.stride_h), in.width};
+    if (by_rows) sizes.ready = std::max(sizes.ready, with_halo(some, unit.input.channels, {}));
+    if (backward || !by_rows) sizes.input = std::max(sizes.input, with_halo(in, unit.input.channels, halos[i]));
     if (backward) sizes.between = std::max(sizes.between, with_halo(out, widest, halos[i]));
     // A depthwise convolution makes rows of the output's width with the input's channels.
-    const int rows = rows_at_once(out.width, padded(widest));
     sizes.rows = std::max(sizes.rows, static_cast<size_t>(rows) * out.width * padded(widest));
     if (!uses_winograd(program, unit)) continue;
     sizes.rows = std::max(sizes.rows, static_cast<size_t>(kWinogradRows) * out.width * padded(out.channels));
@@ -44,28 +44,33 @@ Scratch::Scratch(const ScratchSizes& sizes, bool backward) {
     parts.emplace_back(&part, total);
     total += (floats + kSlack + 15) / 16 * 16;
   };
-  want(held[0].data, sizes.input);
+  want(held[0].frame.data, sizes.input);
+  want(ready, sizes.ready);
   want(rows, sizes.rows);
   want(result_rows, sizes.rows);
   want(plane, sizes.plane);
   want(other_plane, sizes.plane);
   want(tiles, sizes.tiles);
   if (backward) {
-    want(held[1].data, sizes.input);
+    want(held[1].frame.data, sizes.input);
     want(input_gradient, sizes.input);
-    want(between, sizes.between);
+    want(between.data, sizes.between);
   }
   block_ = Block(total);
   std::fill_n(block_.data(), total, 0.0f);
   for (const auto& [part, offset] : parts) *part = block_.data() + offset;
 }
 
-Rows<float> Scratch::surrounded(const ValueShape& shape, int c, const Halo& halo) {
+Rows<float> Frame::around(const ValueShape& shape, int c, const Halo& halo) {
   const ptrdiff_t side = static_cast<ptrdiff_t>(halo.w) * c, line = static_cast<ptrdiff_t>(shape.width) * c;
   const ptrdiff_t row = line + 2 * side;
-  std::fill_n(between, halo.h * row, 0.0f);
-  std::fill_n(between + (shape.height + halo.h) * row, halo.h * row, 0.0f);
-  float* first = between + halo.h * row + side;
+  float* first = data + halo.h * row + side;
+  const ValueShape stored = {c, shape.height, shape.width};
+  if (stored == shape_ && halo == halo_) return {first, row};
+  shape_ = stored;
+  halo_ = halo;
+  std::fill_n(data, halo.h * row, 0.0f);
+  std::fill_n(data + (shape.height + halo.h) * row, halo.h * row, 0.0f);
   for (int y = 0; y < shape.height; ++y) {
     std::fill_n(first + y * row - side, side, 0.0f);
     std::fill_n(first + y * row + line, side, 0.0f);

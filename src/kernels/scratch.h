@@ -13,6 +13,7 @@ struct ScratchSizes {
   size_t input = 0;    // largest padded input of a convolution
   size_t between = 0;  // largest padded image between a depthwise and a dense convolution, or of an output gradient
   size_t rows = 0;     // a few rows of any value
+  size_t ready = 0;    // those of an input from which they are made, where it has no halo
   size_t plane = 0;    // largest image of any value
   size_t tiles = 0;    // what Winograd's convolution needs
 };
@@ -30,6 +31,18 @@ ScratchSizes scratch_sizes(const CellProgram& program, const std::vector<Halo>& 
 inline constexpr ptrdiff_t kHere = 0;
 inline constexpr Taps kOneTap = {&kHere, 1};
 
+// Room for an image with zeros around it.
+struct Frame {
+  // The place of the image. The zeros are written unless they are there already: nobody else writes around an image.
+  Rows<float> around(const ValueShape& shape, int c, const Halo& halo);
+
+  float* data = nullptr;
+
+ private:
+  ValueShape shape_;
+  Halo halo_;
+};
+
 struct Scratch {
   Scratch(const ScratchSizes& sizes, bool backward);
 
@@ -37,22 +50,20 @@ struct Scratch {
   struct PaddedInput {
     Read read;
     int image = -1;
-    float* data = nullptr;
+    Frame frame;
   };
   PaddedInput held[2];
   void forget_inputs() { held[0].image = held[1].image = -1; }
 
-  float *input_gradient = nullptr, *between = nullptr;
-  float *rows, *result_rows;
+  Frame between;
+  float* input_gradient = nullptr;
+  float *ready, *rows, *result_rows;
   float *plane, *other_plane;
   float* tiles;
   std::vector<MixTerm> terms;
   std::vector<Inflow> inflows;
   std::vector<float> coefficients, bias, value_scale, constant;
   const float* centre = nullptr;
-
-  // `between` as an image with zeros around it.
-  Rows<float> surrounded(const ValueShape& shape, int c, const Halo& halo);
 
   // Taps as offsets into an image whose rows are `row` floats and pixels `c` floats apart, or against them (sign = -1).
   // Good until the next call.

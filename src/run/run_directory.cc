@@ -22,9 +22,9 @@ namespace {
 
 constexpr std::array kStatusNames = {"running", "done", "interrupted", "failed"};
 // run.json goes last: a directory that a killed process has emptied by half is still a run, and may be replaced.
-constexpr std::array kFiles = {"options.toml",      "events.sqlite", "events.sqlite-wal", "checkpoints",
-                               "events.sqlite-shm", "genotype.json", "genotype.txt",      "result.json",
-                               "model.nascent",     "report.html",   "run.json"};
+constexpr std::array kFiles = {"options.toml",  "events.sqlite", "events.sqlite-wal", "events.sqlite-shm",
+                               "checkpoints",   "genotype.json", "genotype.txt",      "result.json",
+                               "model.nascent", "best.nascent",  "report.html",       "run.json"};
 // Runs within a run are named so: its searches and trainings.
 constexpr std::array kParts = {"search-", "stage2-", "stage3-"};
 

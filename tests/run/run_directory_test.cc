@@ -83,8 +83,10 @@ TEST_F(RunDirectoryTest, DoesNotReplaceARunUnasked) {
 TEST_F(RunDirectoryTest, OverwriteRemovesTheRunAndNothingElse) {
   create("a").write_result({{"top1", 90}});
   write_file(folder / "a/notes.txt", "mine");
+  write_file(folder / "a/best.nascent", "of the training that was here");
   create("a", true);
   EXPECT_TRUE(RunDirectory::view(folder / "a").result().empty());
+  EXPECT_FALSE(fs::exists(folder / "a/best.nascent"));
   EXPECT_EQ(read_file(folder / "a/notes.txt"), "mine");
 }
 
