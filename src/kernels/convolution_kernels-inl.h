@@ -355,18 +355,86 @@ HWY_INLINE bool dense_in_quads(const float* in, Taps taps, int ci, const float* 
   }
 }
 
+#if HWY_TARGET <= HWY_AVX3
+// Two vectors of outputs and four more, as 36 channels are: the four of two pixels share half a vector.
+HWY_INLINE void dense_tile_and_four(const float* in, Taps taps, int ci, const float* weights, ptrdiff_t step, int co,
+                                    Start start, float* out, ptrdiff_t out_pixel) {
+  constexpr int kPixels = 8;
+  const Wide d;
+  const hn::CappedTag<float, 8> two;
+  const hn::CappedTag<float, 4> four;
+  const ptrdiff_t offsets[4] = {0, step, 2 * step, 3 * step};
+  const auto first_pixel = hn::FirstN(two, 4);
+  hn::Vec<Wide> sum[kPixels][2];
+  hn::Vec<decltype(two)> rest[kPixels / 2];
+  NASCENT_UNROLL
+  for (int p = 0; p < kPixels; ++p) {
+    NASCENT_UNROLL
+    for (int v = 0; v < 2; ++v)
+      sum[p][v] = start.values ? hn::LoadU(d, start.values + p * start.pixel + v * kWide) : hn::Zero(d);
+  }
+  NASCENT_UNROLL
+  for (int p = 0; p < kPixels; p += 2) {
+    rest[p / 2] = hn::Zero(two);
+    if (start.values) {
+      const float* at = start.values + p * start.pixel + 2 * kWide;
+      rest[p / 2] = hn::Combine(two, hn::LoadU(four, at + start.pixel), hn::LoadU(four, at));
+    }
+  }
+  for (int t = 0; t < taps.count; ++t) {
+    const float *near = in + taps.offsets[t], *far = near + 4 * step;
+    for (int k = 0; k < ci; ++k, weights += co) {
+      const auto w0 = hn::LoadU(d, weights), w1 = hn::LoadU(d, weights + kWide);
+      const auto w2 = hn::LoadDup128(two, weights + 2 * kWide);
+      NASCENT_UNROLL
+      for (int p = 0; p < kPixels; p += 2) {
+        const float* group = p < 4 ? near : far;
+        const auto a = hn::Set(d, group[offsets[p % 4]]), b = hn::Set(d, group[offsets[p % 4 + 1]]);
+        sum[p][0] = hn::MulAdd(a, w0, sum[p][0]);
+        sum[p][1] = hn::MulAdd(a, w1, sum[p][1]);
+        sum[p + 1][0] = hn::MulAdd(b, w0, sum[p + 1][0]);
+        sum[p + 1][1] = hn::MulAdd(b, w1, sum[p + 1][1]);
+        const auto both = hn::IfThenElse(first_pixel, hn::LowerHalf(two, a), hn::LowerHalf(two, b));
+        rest[p / 2] = hn::MulAdd(both, w2, rest[p / 2]);
+      }
+      ++near;
+      ++far;
+      asm("" : "+r"(near), "+r"(far));  // as above
+    }
+  }
+  NASCENT_UNROLL
+  for (int p = 0; p < kPixels; ++p) {
+    NASCENT_UNROLL
+    for (int v = 0; v < 2; ++v) hn::StoreU(sum[p][v], d, out + p * out_pixel + v * kWide);
+  }
+  NASCENT_UNROLL
+  for (int p = 0; p < kPixels; p += 2) {
+    float* at = out + p * out_pixel + 2 * kWide;
+    hn::StoreU(hn::LowerHalf(four, rest[p / 2]), four, at);
+    hn::StoreU(hn::UpperHalf(four, rest[p / 2]), four, at + out_pixel);
+  }
+}
+
+#endif
+
 void dense(const float* in, Taps taps, int ci, const float* weights, ptrdiff_t step, int pixels, int co, Start start,
            float* out, ptrdiff_t out_pixel) {
   if (dense_in_quads(in, taps, ci, weights, step, pixels, co, start, out, out_pixel)) return;
-  int b = 0;
-  for (; b + 2 * kWide <= co; b += 2 * kWide)
-    dense_columns<2>(Wide(), in, taps, ci, weights + b, step, pixels, co, start.from_channel(b), out + b, out_pixel);
+  int b = 0, done = 0;  // pixels, of the outputs from b on
+  const auto columns = [&](auto vectors, auto d, int at) {
+    dense_columns<vectors()>(d, in + done * step, taps, ci, weights + at, step, pixels - done, co,
+                             start.after(done).from_channel(at), out + done * out_pixel + at, out_pixel);
+  };
+  for (; b + 2 * kWide <= co; b += 2 * kWide) {
+#if HWY_TARGET <= HWY_AVX3
+    for (; co - b == 2 * kWide + 4 && pixels - done >= 8; done += 8)
+      dense_tile_and_four(in + done * step, taps, ci, weights + b, step, co, start.after(done).from_channel(b),
+                          out + done * out_pixel + b, out_pixel);
+#endif
+    columns(std::integral_constant<int, 2>(), Wide(), b);
+  }
   for_blocks(
-      co,
-      [&](auto d, int at) {
-        dense_columns<1>(d, in, taps, ci, weights + at, step, pixels, co, start.from_channel(at), out + at, out_pixel);
-      },
-      b);
+      co, [&](auto d, int at) { columns(std::integral_constant<int, 1>(), d, at); }, b);
 }
 
 template <int kInputs, int kVectors, class D>
