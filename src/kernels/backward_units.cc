@@ -187,9 +187,8 @@ void CellBackward::separable(int index, int n, int thread, const float* input, f
     const bool pointwise = !unit.dense.empty();
     const float* gradient_rows = gradient + static_cast<ptrdiff_t>(y) * out.width * cop;
     if (weight_gradients && pointwise) {
-      for (int r = 0; r < rows; ++r)
-        kernels_.depthwise(input + (y + r) * unit.stride_h * row, taps, depthwise_weights, step, out.width, cip, false,
-                           scratch.rows + static_cast<ptrdiff_t>(r) * out.width * cip);
+      kernels_.depthwise({input + y * unit.stride_h * row, unit.stride_h * row}, taps, depthwise_weights, step, rows,
+                         out.width, cip, false, {scratch.rows, static_cast<ptrdiff_t>(out.width) * cip});
       kernels_.dense_weights(scratch.rows, 0, kOneTap, ci, cip, gradient_rows, 0, 1, pixels, cop,
                              weight_gradients + run_.packing_.dense_gradient(index));
     }
@@ -215,9 +214,8 @@ void CellBackward::separable(int index, int n, int thread, const float* input, f
     return;
   }
   const Taps turned = scratch.tap_offsets(unit.depthwise, between_row, cip, -1);
-  for (int y = 0; y < in.height; ++y)
-    kernels_.depthwise(between + y * between_row, turned, depthwise_weights, cip, in.width, cip, add,
-                       input_gradient + y * row);
+  kernels_.depthwise({between, between_row}, turned, depthwise_weights, cip, in.height, in.width, cip, add,
+                     {input_gradient, row});
 }
 
 void CellBackward::dense(int index, int n, int thread, const float* input, float* input_gradient, bool add,

@@ -206,16 +206,12 @@ void CellRun::convolve(int index, int n, int thread, bool again) {
     if (winograd_form)
       winograd(kernels_, {at + taps.offsets[0], row}, ci, dense, rows, out.width, out.channels, false,
                {to, static_cast<ptrdiff_t>(out.width) * cop}, scratch.tiles);
-    for (int r = 0; r < rows && !winograd_form; ++r) {
-      const float* from = at + r * unit.stride_h * row;
-      if (separable) {
-        kernels_.depthwise(from, taps, depthwise, step, out.width, cip, false,
-                           made + static_cast<ptrdiff_t>(r) * out.width * cip);
-      } else {
-        const ptrdiff_t offset = r * out.width * out_pixel;
-        kernels_.dense(from, taps, ci, dense, step, out.width, cop, start.after(r * out.width), to + offset, out_pixel);
-      }
-    }
+    if (separable)
+      kernels_.depthwise({at, unit.stride_h * row}, taps, depthwise, step, rows, out.width, cip, false,
+                         {made, static_cast<ptrdiff_t>(out.width) * cip});
+    for (int r = 0; r < rows && !separable && !winograd_form; ++r)
+      kernels_.dense(at + r * unit.stride_h * row, taps, ci, dense, step, out.width, cop, start.after(r * out.width),
+                     to + r * out.width * out_pixel, out_pixel);
     if (made != to) kernels_.dense(made, kOneTap, ci, dense, cip, pixels, cop, start, to, out_pixel);
     if (!again) add_moments(unit.output, n, to, pixels, y == 0);
     if (to != place) kernels_.stream(to, static_cast<size_t>(pixels) * cop, place);

@@ -101,27 +101,35 @@ HWY_INLINE void window_tile(D d, const float* in, const ptrdiff_t* rows, bool mi
 }
 
 template <int kSide, int kDilation>
-HWY_INLINE void depthwise_window(const float* in, Taps taps, const float* weights, int pixels, ptrdiff_t c, bool add,
-                                 float* out) {
+HWY_INLINE void depthwise_window(Rows<const float> in, Taps taps, const float* weights, int rows, int pixels,
+                                 ptrdiff_t c, bool add, Rows<float> out) {
   const bool mirrored = taps.offsets[1] < taps.offsets[0];
-  ptrdiff_t rows[kSide];
-  for (int y = 0; y < kSide; ++y) rows[y] = taps.offsets[y * kSide + (mirrored ? kSide - 1 : 0)];
+  ptrdiff_t lines[kSide];
+  for (int y = 0; y < kSide; ++y) lines[y] = taps.offsets[y * kSide + (mirrored ? kSide - 1 : 0)];
+  // In every row as many tiles as there are from a pixel on; returns how far it came.
+  const auto tiles = [&](auto width, auto together, auto d, int from, int b) HWY_ATTR {
+    constexpr int kPixels = width(), kTogether = together();
+    const int end = from + (pixels - from) / kPixels * kPixels;
+    for (int y = 0; y < rows; ++y) {
+      const float* x = in.pixels + y * in.row + b;
+      float* to = out.pixels + y * out.row + b;
+      for (int i = from; i < end; i += kPixels)
+        window_tile<kPixels, kSide, kDilation, kTogether>(d, x + i * c, lines, mirrored, weights + b, c, add,
+                                                          to + i * c);
+    }
+    return end;
+  };
+  constexpr std::integral_constant<int, 1> one;
+  constexpr std::integral_constant<int, 2> two;
+  constexpr std::integral_constant<int, 4> four;
+  constexpr std::integral_constant<int, 8> eight;
   int done = 0;
   if constexpr (kWide >= 8) {
-    const hn::CappedTag<float, 8> d;  // longer vectors would mostly be loaded across two lines of the cache
-    for (; c == 4 && done + 16 <= pixels; done += 16)
-      window_tile<16, kSide, kDilation, 2>(d, in + done * c, rows, mirrored, weights, c, add, out + done * c);
+    // Longer vectors would mostly be loaded across two lines of the cache.
+    if (c == 4) done = tiles(std::integral_constant<int, 16>(), two, hn::CappedTag<float, 8>(), 0, 0);
   }
-  for_blocks(static_cast<int>(c), [&](auto d, int b) {
-    int i = done;
-    const auto here = [&] { return out + i * c + b; };
-    for (; i + 8 <= pixels; i += 8)
-      window_tile<8, kSide, kDilation, 1>(d, in + i * c + b, rows, mirrored, weights + b, c, add, here());
-    for (; i + 4 <= pixels; i += 4)
-      window_tile<4, kSide, kDilation, 1>(d, in + i * c + b, rows, mirrored, weights + b, c, add, here());
-    for (; i < pixels; ++i)
-      window_tile<1, kSide, kDilation, 1>(d, in + i * c + b, rows, mirrored, weights + b, c, add, here());
-  });
+  for_blocks(static_cast<int>(c),
+             [&](auto d, int b) { tiles(one, one, d, tiles(four, one, d, tiles(eight, one, d, done, b), b), b); });
 }
 
 // Rows of an input and of the gradient of what was made from it.
@@ -185,12 +193,13 @@ HWY_INLINE bool with_square(Square square, Body body) {
   return body(Five(), Two()), true;
 }
 
-void depthwise(const float* in, Taps taps, const float* weights, ptrdiff_t step, int pixels, int c, bool add,
-               float* out) {
+void depthwise(Rows<const float> in, Taps taps, const float* weights, ptrdiff_t step, int rows, int pixels, int c,
+               bool add, Rows<float> out) {
   const bool done = with_square(square_of(taps, step, c), [&](auto side, auto dilation) {
-    depthwise_window<side(), dilation()>(in, taps, weights, pixels, c, add, out);
+    depthwise_window<side(), dilation()>(in, taps, weights, rows, pixels, c, add, out);
   });
-  if (!done) depthwise_row(in, taps, weights, step, pixels, c, add, out);
+  for (int y = 0; y < rows && !done; ++y)
+    depthwise_row(in.pixels + y * in.row, taps, weights, step, pixels, c, add, out.pixels + y * out.row);
 }
 
 template <class D>
@@ -482,12 +491,41 @@ HWY_INLINE void dense_weights_columns(D d, RowPairs pairs, int ci, ptrdiff_t ste
   for (; k < ci; next(1)) dense_weights_tile<1, kVectors>(d, pairs, step, co, gradients);
 }
 
+// Four inputs and four outputs, as in dense_quads().
+HWY_INLINE bool dense_weights_in_quads(const RowPairs& pairs, int ci, ptrdiff_t step, int co, float* gradients) {
+  if constexpr (kWide < 8) {
+    return false;
+  } else {
+    if (ci != 4 || co != 4 || step != 4 || pixels_per_vector(4, pairs.pixels) == 1) return false;
+    const Wide d;
+    auto sum0 = hn::Zero(d), sum1 = sum0, sum2 = sum0, sum3 = sum0;
+    for (int y = 0; y < pairs.rows; ++y) {
+      const float *in = pairs.in + y * pairs.in_row, *gradient = pairs.gradient + y * pairs.gradient_row;
+      for (int i = 0; i < 4 * pairs.pixels; i += kWide) {
+        const auto x = hn::LoadU(d, in + i), g = hn::LoadU(d, gradient + i);
+        sum0 = hn::MulAdd(hn::Broadcast<0>(x), g, sum0);
+        sum1 = hn::MulAdd(hn::Broadcast<1>(x), g, sum1);
+        sum2 = hn::MulAdd(hn::Broadcast<2>(x), g, sum2);
+        sum3 = hn::MulAdd(hn::Broadcast<3>(x), g, sum3);
+      }
+    }
+    HWY_ALIGN float sums[4 * kWide];
+    hn::Store(sum0, d, sums);
+    hn::Store(sum1, d, sums + kWide);
+    hn::Store(sum2, d, sums + 2 * kWide);
+    hn::Store(sum3, d, sums + 3 * kWide);
+    for (int k = 0; k < 4; ++k) fold(sums + k * kWide, 4, gradients + 4 * k);
+    return true;
+  }
+}
+
 void dense_weights(const float* in, ptrdiff_t in_row, Taps taps, int ci, ptrdiff_t step, const float* out_gradient,
                    ptrdiff_t gradient_row, int rows, int pixels, int co, float* gradients) {
   for (int t = 0; t < taps.count; ++t, gradients += static_cast<ptrdiff_t>(ci) * co) {
     const auto pairs = [&](int b) {
       return RowPairs{in + taps.offsets[t], in_row, out_gradient + b, gradient_row, rows, pixels};
     };
+    if (dense_weights_in_quads(pairs(0), ci, step, co, gradients)) continue;
     int b = 0;
     for (; b + 2 * kWide <= co; b += 2 * kWide) dense_weights_columns<2>(Wide(), pairs(b), ci, step, co, gradients + b);
     for_blocks(

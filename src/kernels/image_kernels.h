@@ -66,9 +66,10 @@ struct ImageKernels {
   void (*pad)(const float* x, ptrdiff_t pixel, int channels, int h, int w, const float* scale, const float* shift,
               bool relu, float* out, int c, ptrdiff_t row);
 
-  // out[i] = sum_t weights[t] * in[i * step + t] for `pixels` pixels of c channels; added to out if `add`.
-  void (*depthwise)(const float* in, Taps taps, const float* weights, ptrdiff_t step, int pixels, int c, bool add,
-                    float* out);
+  // out[i] = sum_t weights[t] * in[i * step + t] for `rows` rows of `pixels` pixels of c channels; added to out if
+  // `add`.
+  void (*depthwise)(Rows<const float> in, Taps taps, const float* weights, ptrdiff_t step, int rows, int pixels, int c,
+                    bool add, Rows<float> out);
   // out[i][o] = start[i][o] + sum_t,k weights[t][k][o] * in[i * step + t][k]; `ci` inputs, `co` outputs.
   void (*dense)(const float* in, Taps taps, int ci, const float* weights, ptrdiff_t step, int pixels, int co,
                 Start start, float* out, ptrdiff_t out_pixel);
