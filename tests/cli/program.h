@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <cmath>
 #include <filesystem>
 #include <functional>
 #include <string>
@@ -51,13 +52,13 @@ class ProgramTest : public testing::Test {
   }
 
   // Starts a run, stops it by a signal at random moments and resumes it until it ends by itself; returns how often it
-  // was stopped. The moments are parts of the time that it takes undisturbed, so that no machine is too fast to be
-  // stopped, and come later and later, so that none is too slow to get on.
+  // was stopped. The moments are parts of the time that it takes undisturbed: the first two are too early for any
+  // machine to end before them, and the later ones come so much later that none is too slow or too busy to get on.
   int stopped_until_it_ends(const std::vector<std::string>& start, const std::string& out,
                             std::chrono::duration<double> undisturbed, int signal) const {
     RandomStream random(2, "stop");
     for (int stops = 0; stops < 60; ++stops) {
-      const std::chrono::duration<double> delay = undisturbed * (0.35 + 0.03 * stops + 0.01 * random.below(30));
+      const auto delay = undisturbed * (0.3 + 0.01 * random.below(15)) * std::pow(1.08, stops);
       // Stopped before there was a run, it is begun again.
       const bool begun = std::filesystem::exists(folder_ / out / "run.json");
       const int code = signalled(begun ? std::vector<std::string>{start[0], "--resume", path(out)} : start,
