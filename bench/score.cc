@@ -9,11 +9,11 @@
 #include <cmath>
 #include <iostream>
 
-#include "core/random.h"
-#include "nn/engine.h"
-#include "nn/threads.h"
-#include "score/scorer.h"
-#include "space/space.h"
+#include "nascent/core/random.h"
+#include "nascent/nn/engine.h"
+#include "nascent/nn/threads.h"
+#include "nascent/score/scorer.h"
+#include "nascent/space/space.h"
 
 namespace nascent {
 namespace {

@@ -20,12 +20,12 @@
 #include <optional>
 
 #include "machine.h"
-#include "nn/engine.h"
-#include "nn/memory_estimate.h"
-#include "nn/network.h"
-#include "nn/threads.h"
-#include "space/genotype.h"
-#include "space/space.h"
+#include "nascent/nn/engine.h"
+#include "nascent/nn/memory_estimate.h"
+#include "nascent/nn/network.h"
+#include "nascent/nn/threads.h"
+#include "nascent/space/genotype.h"
+#include "nascent/space/space.h"
 
 using namespace nascent;
 

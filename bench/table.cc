@@ -3,8 +3,8 @@
 
 #include <filesystem>
 
-#include "table/benchmark_table.h"
-#include "table/table_builder.h"
+#include "nascent/table/benchmark_table.h"
+#include "nascent/table/table_builder.h"
 
 namespace nascent {
 namespace {

@@ -3,8 +3,8 @@
 # Two precompiled headers, built once and shared: what every file reads, and the same with LibTorch.
 function(nascent_precompile name)
   cmake_parse_arguments(PCH "" "" "HEADERS;LIBRARIES" ${ARGN})
-  file(WRITE ${CMAKE_BINARY_DIR}/${name}.cc "// Holds a precompiled header.\n")
-  add_library(${name} STATIC ${CMAKE_BINARY_DIR}/${name}.cc)
+  file(WRITE ${PROJECT_BINARY_DIR}/${name}.cc "// Holds a precompiled header.\n")
+  add_library(${name} STATIC ${PROJECT_BINARY_DIR}/${name}.cc)
   target_link_libraries(${name} PUBLIC ${PCH_LIBRARIES})
   target_precompile_headers(${name} PRIVATE ${PCH_HEADERS})
 endfunction()
@@ -22,13 +22,18 @@ function(nascent_use_precompiled target torch)
   endif()
 endfunction()
 
+# The sources say #include "nascent/core/error.h", as programs that use the installed library do: a link in the build
+# folder gives src/ that name.
+set(NASCENT_INCLUDE ${PROJECT_BINARY_DIR}/include)
+file(MAKE_DIRECTORY ${NASCENT_INCLUDE})
+file(CREATE_LINK ${PROJECT_SOURCE_DIR}/src ${NASCENT_INCLUDE}/nascent SYMBOLIC)
+
 # nascent_room(name [TORCH] [ROOMS other...] [LIBRARIES lib...])
 function(nascent_room name)
   cmake_parse_arguments(ROOM "TORCH" "" "ROOMS;LIBRARIES" ${ARGN})
-  file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/${name}/*.cc)
-  list(FILTER sources EXCLUDE REGEX "/main\\.cc$")
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/${name}/*.cc)
   add_library(nascent_${name} STATIC ${sources})
-  target_include_directories(nascent_${name} PUBLIC ${CMAKE_SOURCE_DIR}/src)
+  target_include_directories(nascent_${name} PUBLIC ${NASCENT_INCLUDE})
   list(TRANSFORM ROOM_ROOMS PREPEND nascent_)
   target_link_libraries(nascent_${name} PUBLIC ${ROOM_ROOMS} ${ROOM_LIBRARIES})
   nascent_use_precompiled(nascent_${name} ${ROOM_TORCH})
@@ -38,7 +43,7 @@ endfunction()
 # nascent_program(name source... [TORCH] ROOMS room...)
 function(nascent_program name)
   cmake_parse_arguments(PROGRAM "TORCH" "" "ROOMS" ${ARGN})
-  add_executable(${name} ${PROGRAM_UNPARSED_ARGUMENTS})
+  add_executable(${name} ${PROGRAM_UNPARSED_ARGUMENTS} ${PROJECT_SOURCE_DIR}/src/program/passive_waiting.cc)
   list(TRANSFORM PROGRAM_ROOMS PREPEND nascent_)
   target_link_libraries(${name} PRIVATE ${PROGRAM_ROOMS})
   nascent_use_precompiled(${name} ${PROGRAM_TORCH})
@@ -50,12 +55,12 @@ endfunction()
 
 # Embeds recipes/*.toml, so that the program needs nothing but itself.
 function(nascent_recipes room)
-  file(GLOB recipes CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/recipes/*.toml)
-  set(generated ${CMAKE_BINARY_DIR}/generated/recipes.cc)
+  file(GLOB recipes CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/recipes/*.toml)
+  set(generated ${PROJECT_BINARY_DIR}/generated/recipes.cc)
   add_custom_command(
     OUTPUT ${generated}
-    COMMAND ${CMAKE_COMMAND} -DOUTPUT=${generated} "-DRECIPES=${recipes}" -P ${CMAKE_SOURCE_DIR}/cmake/EmbedRecipes.cmake
-    DEPENDS ${recipes} ${CMAKE_SOURCE_DIR}/cmake/EmbedRecipes.cmake
+    COMMAND ${CMAKE_COMMAND} -DOUTPUT=${generated} "-DRECIPES=${recipes}" -P ${PROJECT_SOURCE_DIR}/cmake/EmbedRecipes.cmake
+    DEPENDS ${recipes} ${PROJECT_SOURCE_DIR}/cmake/EmbedRecipes.cmake
     VERBATIM)
   target_sources(nascent_${room} PRIVATE ${generated})
 endfunction()

@@ -14,7 +14,13 @@ endif()
 # The arithmetic is LibTorch's and the kernels' own; -O3 would only make the rest slower to build.
 set(CMAKE_CXX_FLAGS_RELEASE "-O2 -DNDEBUG")
 
-add_compile_options(-Wall -Wextra -Wno-unused-parameter)
+add_compile_options(-Wall -Wextra)
+if(PROJECT_IS_TOP_LEVEL)
+  set(CMAKE_COMPILE_WARNING_AS_ERROR ON)
+endif()
+# The rooms are linked into a shared library; their calls to one another stay direct.
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+add_compile_options(-fno-semantic-interposition)
 if(NASCENT_SANITIZE)
   add_compile_options(-fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer)
   add_link_options(-fsanitize=address,undefined)

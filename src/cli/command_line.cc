@@ -3,14 +3,14 @@
 #include <cstdio>
 #include <iostream>
 
-#include "cli/help.h"
-#include "cli/recipes.h"
-#include "cli/verb.h"
-#include "cli/version.h"
-#include "core/error.h"
-#include "core/interrupt.h"
-#include "core/log.h"
-#include "core/text.h"
+#include "nascent/cli/help.h"
+#include "nascent/cli/recipes.h"
+#include "nascent/cli/verb.h"
+#include "nascent/cli/version.h"
+#include "nascent/core/error.h"
+#include "nascent/core/interrupt.h"
+#include "nascent/core/log.h"
+#include "nascent/core/text.h"
 
 namespace nascent {
 

@@ -1,6 +1,6 @@
 // nascent data: what is known of a data set.
-#include "cli/verb.h"
-#include "data/image_data.h"
+#include "nascent/cli/verb.h"
+#include "nascent/data/image_data.h"
 
 namespace nascent {
 namespace {

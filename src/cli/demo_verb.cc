@@ -1,9 +1,9 @@
 // nascent demo: a search and a training on Fashion-MNIST, in minutes.
-#include "cli/recipes.h"
-#include "cli/run_session.h"
-#include "cli/verb.h"
-#include "core/log.h"
-#include "core/progress.h"
+#include "nascent/cli/recipes.h"
+#include "nascent/cli/run_session.h"
+#include "nascent/cli/verb.h"
+#include "nascent/core/log.h"
+#include "nascent/core/progress.h"
 
 namespace nascent {
 namespace {

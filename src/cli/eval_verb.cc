@@ -1,9 +1,9 @@
 // nascent eval: scores a trained model.
-#include "cli/verb.h"
-#include "data/image_data.h"
-#include "nn/threads.h"
-#include "train/evaluate.h"
-#include "train/model.h"
+#include "nascent/cli/verb.h"
+#include "nascent/data/image_data.h"
+#include "nascent/nn/threads.h"
+#include "nascent/train/evaluate.h"
+#include "nascent/train/model.h"
 
 namespace nascent {
 namespace {

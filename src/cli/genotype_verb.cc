@@ -1,10 +1,10 @@
 // nascent genotype: shows an architecture: its cells, text forms, size and shape, and a picture.
-#include "cli/summary.h"
-#include "cli/verb.h"
-#include "core/files.h"
-#include "run/subprocess.h"
-#include "space/drawing.h"
-#include "space/plan.h"
+#include "nascent/cli/verb.h"
+#include "nascent/core/files.h"
+#include "nascent/core/text.h"
+#include "nascent/run/subprocess.h"
+#include "nascent/space/drawing.h"
+#include "nascent/space/plan.h"
 
 namespace nascent {
 namespace {

@@ -1,6 +1,6 @@
-#include "cli/help.h"
+#include "nascent/cli/help.h"
 
-#include "core/text.h"
+#include "nascent/core/text.h"
 
 namespace nascent {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "cli/verb.h"
+#include "nascent/cli/verb.h"
 
 namespace nascent {
 

@@ -1,5 +1,5 @@
 // nascent options: the reference of every option of every verb.
-#include "cli/help.h"
+#include "nascent/cli/help.h"
 
 namespace nascent {
 namespace {

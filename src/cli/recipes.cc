@@ -1,8 +1,8 @@
-#include "cli/recipes.h"
+#include "nascent/cli/recipes.h"
 
-#include "core/error.h"
-#include "core/files.h"
-#include "core/text.h"
+#include "nascent/core/error.h"
+#include "nascent/core/files.h"
+#include "nascent/core/text.h"
 
 namespace nascent {
 

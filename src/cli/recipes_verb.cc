@@ -1,8 +1,8 @@
 // nascent recipes: lists the recipes, or shows one with every option it leads to.
-#include "cli/recipes.h"
-#include "cli/verb.h"
-#include "core/error.h"
-#include "core/text.h"
+#include "nascent/cli/recipes.h"
+#include "nascent/cli/verb.h"
+#include "nascent/core/error.h"
+#include "nascent/core/text.h"
 
 namespace nascent {
 namespace {

@@ -1,7 +1,7 @@
 // nascent report: writes a run's report anew.
-#include "cli/verb.h"
-#include "run/report.h"
-#include "run/run_directory.h"
+#include "nascent/cli/verb.h"
+#include "nascent/run/report.h"
+#include "nascent/run/run_directory.h"
 
 namespace nascent {
 namespace {

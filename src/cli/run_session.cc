@@ -1,15 +1,15 @@
-#include "cli/run_session.h"
+#include "nascent/cli/run_session.h"
 
 #include <exception>
 
-#include "cli/version.h"
-#include "core/error.h"
-#include "core/interrupt.h"
-#include "core/log.h"
-#include "nn/engine.h"
-#include "nn/memory_estimate.h"
-#include "nn/threads.h"
-#include "run/report.h"
+#include "nascent/cli/version.h"
+#include "nascent/core/error.h"
+#include "nascent/core/interrupt.h"
+#include "nascent/core/log.h"
+#include "nascent/nn/engine.h"
+#include "nascent/nn/memory_estimate.h"
+#include "nascent/nn/threads.h"
+#include "nascent/run/report.h"
 
 namespace nascent {
 

@@ -6,12 +6,12 @@
 #include <utility>
 #include <vector>
 
-#include "cli/verb.h"
-#include "run/event_store.h"
-#include "run/run_directory.h"
-#include "space/plan.h"
-#include "train/checkpoints.h"
-#include "train/loop.h"
+#include "nascent/cli/verb.h"
+#include "nascent/run/event_store.h"
+#include "nascent/run/run_directory.h"
+#include "nascent/space/plan.h"
+#include "nascent/train/checkpoints.h"
+#include "nascent/train/loop.h"
 
 namespace nascent {
 

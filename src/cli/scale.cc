@@ -1,12 +1,12 @@
-#include "cli/scale.h"
+#include "nascent/cli/scale.h"
 
 #include <algorithm>
 #include <charconv>
 #include <cmath>
 
-#include "core/error.h"
-#include "core/log.h"
-#include "core/text.h"
+#include "nascent/core/error.h"
+#include "nascent/core/log.h"
+#include "nascent/core/text.h"
 
 namespace nascent {
 namespace {

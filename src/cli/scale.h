@@ -19,7 +19,7 @@
 #include <string>
 #include <vector>
 
-#include "core/options.h"
+#include "nascent/core/options.h"
 
 namespace nascent {
 

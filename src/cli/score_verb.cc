@@ -3,22 +3,22 @@
 
 #include <chrono>
 
-#include "cli/run_session.h"
-#include "cli/summary.h"
-#include "cli/table_search.h"
-#include "cli/trained_search.h"
-#include "cli/verb.h"
-#include "core/correlation.h"
-#include "core/files.h"
-#include "core/interrupt.h"
-#include "core/log.h"
-#include "score/agreement.h"
-#include "score/nasi.h"
-#include "score/scorer.h"
-#include "score/te_nas.h"
-#include "score/trained_validation.h"
-#include "table/benchmark_table.h"
-#include "table/table_validation.h"
+#include "nascent/cli/run_session.h"
+#include "nascent/cli/table_search.h"
+#include "nascent/cli/trained_search.h"
+#include "nascent/cli/verb.h"
+#include "nascent/core/correlation.h"
+#include "nascent/core/files.h"
+#include "nascent/core/interrupt.h"
+#include "nascent/core/log.h"
+#include "nascent/core/text.h"
+#include "nascent/score/agreement.h"
+#include "nascent/score/scorer.h"
+#include "nascent/search/at_initialisation/nasi.h"
+#include "nascent/search/at_initialisation/te_nas.h"
+#include "nascent/search/table_validation.h"
+#include "nascent/search/trained_validation.h"
+#include "nascent/table/benchmark_table.h"
 
 namespace nascent {
 namespace {
@@ -246,14 +246,14 @@ class ScoreVerb : public Verb {
     const NetworkPlan plan = plan_network(space, genotype, network_, data.shape(), data.classes());
     result["parameters"] = count_parameters(plan);
     result["multiply_adds"] = count_multiply_adds(plan);
-    if (!against_.empty()) add_standings(result, BenchmarkTable(against_), genotype);
+    if (!against_.empty()) add_table_ranks(result, BenchmarkTable(against_), genotype);
     session.directory().write_genotype(genotype);
     session.conclude(result);
     invocation.print(describe(genotype));
     for (const auto& form : text_forms(genotype)) {
       if (form != "json") invocation.print(to_text(genotype, form) + "\n");
     }
-    if (result.contains("table")) print_standings(invocation, result["table"]);
+    if (result.contains("table")) print_table_ranks(invocation, result["table"]);
     invocation.print(fmt::format("Genotype: {}", session.directory().genotype_path().string()));
     result["genotype"] = Json::parse(to_text(genotype, "json"));
     result["directory"] = session.directory().path().string();

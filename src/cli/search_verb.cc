@@ -2,16 +2,16 @@
 #include <cmath>
 #include <optional>
 
-#include "cli/run_session.h"
-#include "cli/staged_search.h"
-#include "cli/summary.h"
-#include "cli/table_search.h"
-#include "cli/verb.h"
-#include "core/files.h"
-#include "core/log.h"
-#include "data/dataset.h"
-#include "data/image_data.h"
-#include "search/searcher.h"
+#include "nascent/cli/run_session.h"
+#include "nascent/cli/staged_search.h"
+#include "nascent/cli/table_search.h"
+#include "nascent/cli/verb.h"
+#include "nascent/core/files.h"
+#include "nascent/core/log.h"
+#include "nascent/core/text.h"
+#include "nascent/data/dataset.h"
+#include "nascent/data/image_data.h"
+#include "nascent/search/one_shot/one_shot_search.h"
 
 namespace nascent {
 namespace {
@@ -68,7 +68,7 @@ class SearchVerb : public Verb {
     const NetworkPlan plan = plan_supernet(*space, network_, data.shape(), data.classes());
     const auto supernet = std::make_shared<Network>(plan, run_.seed);
     // Everything that can be refused is built before the run's directory is.
-    Searcher searcher(
+    OneShotSearch searcher(
         space, supernet, [&](SearchData part) { return loader(data, part); }, search_, run_.seed);
     const std::string memory = run_.check_memory(plan, data_.batch, searcher.candidates_at_once());
     RunSession session(
@@ -127,7 +127,7 @@ class SearchVerb : public Verb {
     return data.training(data.all(), "search");
   }
 
-  Json conclude(const Invocation& invocation, RunSession& session, Searcher& searcher, const Space& space,
+  Json conclude(const Invocation& invocation, RunSession& session, OneShotSearch& searcher, const Space& space,
                 const ImageData& data, const std::optional<BenchmarkTable>& table) {
     const Genotype genotype = searcher.genotype();
     // The found cell in a network of the same depth and width as the supernet: a size to compare with.
@@ -137,14 +137,14 @@ class SearchVerb : public Verb {
                    {"multiply_adds", count_multiply_adds(derived)}};
     const std::string collapse = searcher.collapse();
     if (!collapse.empty()) result["collapse"] = collapse;
-    if (table) add_standings(result, *table, genotype);
+    if (table) add_table_ranks(result, *table, genotype);
     session.directory().write_genotype(genotype);
     session.conclude(result);
     invocation.print(describe(genotype));
     for (const auto& form : text_forms(genotype)) {
       if (form != "json") invocation.print(to_text(genotype, form) + "\n");
     }
-    if (result.contains("table")) print_standings(invocation, result["table"]);
+    if (result.contains("table")) print_table_ranks(invocation, result["table"]);
     if (!collapse.empty()) invocation.print(fmt::format("Collapsed: {}.", collapse));
     tell_where(invocation, session);
     result["genotype"] = Json::parse(to_text(genotype, "json"));
@@ -161,7 +161,7 @@ class SearchVerb : public Verb {
   }
 
   std::string space_ = "darts", table_;
-  SearchOptions search_;
+  OneShotOptions search_;
   StageOptions stages_;
   NetworkOptions network_;
   DataOptions data_;

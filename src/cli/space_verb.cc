@@ -1,9 +1,9 @@
 // nascent space: lists the search spaces, or describes one and draws architectures from it.
 #include <iostream>
 
-#include "cli/summary.h"
-#include "cli/verb.h"
-#include "space/plan.h"
+#include "nascent/cli/verb.h"
+#include "nascent/core/text.h"
+#include "nascent/space/plan.h"
 
 namespace nascent {
 namespace {

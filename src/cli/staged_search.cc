@@ -1,13 +1,13 @@
-#include "cli/staged_search.h"
+#include "nascent/cli/staged_search.h"
 
 #include <algorithm>
 #include <cmath>
 #include <numeric>
 
-#include "cli/recipes.h"
-#include "core/error.h"
-#include "core/log.h"
-#include "core/text.h"
+#include "nascent/cli/recipes.h"
+#include "nascent/core/error.h"
+#include "nascent/core/log.h"
+#include "nascent/core/text.h"
 
 namespace nascent {
 

@@ -11,9 +11,9 @@
 #include <string>
 #include <vector>
 
-#include "cli/run_session.h"
-#include "cli/verb.h"
-#include "space/genotype.h"
+#include "nascent/cli/run_session.h"
+#include "nascent/cli/verb.h"
+#include "nascent/space/genotype.h"
 
 namespace nascent {
 

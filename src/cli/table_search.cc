@@ -1,17 +1,17 @@
-#include "cli/table_search.h"
+#include "nascent/cli/table_search.h"
 
 #include <algorithm>
 #include <cmath>
 #include <set>
 
-#include "core/error.h"
-#include "core/files.h"
-#include "core/interrupt.h"
-#include "core/log.h"
-#include "core/progress.h"
-#include "core/text.h"
-#include "run/figure.h"
-#include "table/standing.h"
+#include "nascent/core/error.h"
+#include "nascent/core/files.h"
+#include "nascent/core/interrupt.h"
+#include "nascent/core/log.h"
+#include "nascent/core/progress.h"
+#include "nascent/core/text.h"
+#include "nascent/run/figure.h"
+#include "nascent/table/table_rank.h"
 
 namespace nascent {
 
@@ -52,21 +52,20 @@ Json trial_json(const BenchmarkTable& table, const Trial& trial) {
 
 }  // namespace
 
-void add_standings(Json& result, const BenchmarkTable& table, const Genotype& genotype) {
+void add_table_ranks(Json& result, const BenchmarkTable& table, const Genotype& genotype) {
   if (const auto row = table.find(genotype)) {
-    result["table"] = final_standings(table, *row);
+    result["table"] = final_table_ranks(table, *row);
   } else {
     log::warning("{} has no row for the cell that was found.", table.path().string());
   }
 }
 
-void print_standings(const Invocation& invocation, const Json& standings) {
-  for (const auto& [data, standing] : standings.items()) {
-    if (!standing.contains("test")) continue;
+void print_table_ranks(const Invocation& invocation, const Json& table_ranks) {
+  for (const auto& [data, place] : table_ranks.items()) {
+    if (!place.contains("test")) continue;
     invocation.print(fmt::format("{:<12} test {:.2f} % after {} epochs, rank {} of {}, regret {:.2f}", data,
-                                 standing["test"].get<double>(), standing["epochs"].get<int>(),
-                                 standing["rank"].get<size_t>(), standing["of"].get<size_t>(),
-                                 standing["regret"].get<double>()));
+                                 place["test"].get<double>(), place["epochs"].get<int>(), place["rank"].get<size_t>(),
+                                 place["of"].get<size_t>(), place["regret"].get<double>()));
   }
 }
 
@@ -90,13 +89,13 @@ Json search_on_table(const Invocation& invocation, const BenchmarkTable& table, 
                                  trial.accuracy, improvements.back()["architecture"].get<std::string>()));
   }
   const size_t row = table.row(trace.incumbent()->proposal.genotype);
-  const Json standings = final_standings(table, row);
+  const Json ranks = final_table_ranks(table, row);
   invocation.print(
       fmt::format("\n{} validations in {:.0f} s. What was found:", trace.trials.size(), trace.trials.back().seconds));
-  print_standings(invocation, standings);
+  print_table_ranks(invocation, ranks);
   return {{"strategy", options.strategy},           {"trials", trace.trials.size()},
           {"seconds", trace.trials.back().seconds}, {"improvements", improvements},
-          {"architecture", table.describe(row)},    {"standings", standings}};
+          {"architecture", table.describe(row)},    {"standings", ranks}};
 }
 
 namespace {

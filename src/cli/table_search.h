@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "cli/verb.h"
-#include "table/comparison.h"
+#include "nascent/cli/verb.h"
+#include "nascent/search/comparison.h"
 
 namespace nascent {
 
@@ -21,11 +21,11 @@ struct TableSearchOptions {
   void declare(OptionTable& table);
 };
 
-// Puts final_standings() of what was found under "table"; where the table has no row for it, only says so: a search
+// Puts final_table_ranks() of what was found under "table"; where the table has no row for it, only says so: a search
 // must not fail in the end because a table has gaps.
-void add_standings(Json& result, const BenchmarkTable& table, const Genotype& genotype);
-// Lines for people of what final_standings() found.
-void print_standings(const Invocation& invocation, const Json& standings);
+void add_table_ranks(Json& result, const BenchmarkTable& table, const Genotype& genotype);
+// Lines for people of what final_table_ranks() found.
+void print_table_ranks(const Invocation& invocation, const Json& table_ranks);
 
 Json search_on_table(const Invocation& invocation, const BenchmarkTable& table, const TableSearchOptions& options);
 Json compare_on_table(const Invocation& invocation, const BenchmarkTable& table, const TableSearchOptions& options);

@@ -2,12 +2,12 @@
 #include <algorithm>
 #include <cmath>
 
-#include "cli/table_search.h"
-#include "cli/verb.h"
-#include "core/log.h"
-#include "core/text.h"
-#include "table/import.h"
-#include "table/standing.h"
+#include "nascent/cli/table_search.h"
+#include "nascent/cli/verb.h"
+#include "nascent/core/log.h"
+#include "nascent/core/text.h"
+#include "nascent/table/import.h"
+#include "nascent/table/table_rank.h"
 
 namespace nascent {
 namespace {
@@ -117,12 +117,12 @@ class TableVerb : public Verb {
     invocation.print(table.describe(row));
     invocation.print(fmt::format("{:<12} {:>6} {:>8} {:>8} {:>15} {:>8} {:>10}", "data set", "epochs", "valid", "test",
                                  "rank", "regret", "seconds"));
-    for (const Standing& standing : standings(table, row)) {
-      const std::string rank = standing.of > 0 ? fmt::format("{} of {}", standing.rank, standing.of) : "-";
-      invocation.print(fmt::format("{:<12} {:>6} {:>8} {:>8} {:>15} {:>8} {:>10}", standing.data,
-                                   standing.budget.text(), optional_text(standing.valid), optional_text(standing.test),
-                                   rank, optional_text(standing.regret), optional_text(standing.seconds)));
-      result["data"][standing.data].push_back(to_json(standing));
+    for (const TableRank& place : table_ranks(table, row)) {
+      const std::string rank = place.of > 0 ? fmt::format("{} of {}", place.rank, place.of) : "-";
+      invocation.print(fmt::format("{:<12} {:>6} {:>8} {:>8} {:>15} {:>8} {:>10}", place.data, place.budget.text(),
+                                   optional_text(place.valid), optional_text(place.test), rank,
+                                   optional_text(place.regret), optional_text(place.seconds)));
+      result["data"][place.data].push_back(to_json(place));
     }
     for (const std::string& data : table.data_sets()) {
       for (const std::string& quantity : table.fixed_quantities(data)) {

@@ -1,15 +1,15 @@
 // nascent train: trains the network of a genotype from scratch.
 #include <cmath>
 
-#include "cli/run_session.h"
-#include "cli/summary.h"
-#include "cli/verb.h"
-#include "core/log.h"
-#include "data/dataset.h"
-#include "data/image_data.h"
-#include "nn/initialiser.h"
-#include "train/model.h"
-#include "train/trainer.h"
+#include "nascent/cli/run_session.h"
+#include "nascent/cli/verb.h"
+#include "nascent/core/log.h"
+#include "nascent/core/text.h"
+#include "nascent/data/dataset.h"
+#include "nascent/data/image_data.h"
+#include "nascent/nn/initialiser.h"
+#include "nascent/train/model.h"
+#include "nascent/train/trainer.h"
 
 namespace nascent {
 namespace {

@@ -1,9 +1,9 @@
-#include "cli/trained_search.h"
+#include "nascent/cli/trained_search.h"
 
 #include <limits>
 
-#include "core/error.h"
-#include "score/score_cache.h"
+#include "nascent/core/error.h"
+#include "nascent/score/score_cache.h"
 
 namespace nascent {
 

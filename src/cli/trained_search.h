@@ -6,10 +6,10 @@
 #include <memory>
 #include <string>
 
-#include "cli/verb.h"
-#include "table/strategy.h"
-#include "table/trace.h"
-#include "train/trainer.h"
+#include "nascent/cli/verb.h"
+#include "nascent/search/strategy.h"
+#include "nascent/search/trace.h"
+#include "nascent/train/trainer.h"
 
 namespace nascent {
 

@@ -14,9 +14,9 @@
 #include <string>
 #include <vector>
 
-#include "cli/scale.h"
-#include "core/options.h"
-#include "core/registry.h"
+#include "nascent/cli/scale.h"
+#include "nascent/core/options.h"
+#include "nascent/core/registry.h"
 
 namespace nascent {
 

@@ -1,8 +1,8 @@
-#include "cli/version.h"
+#include "nascent/cli/version.h"
 
 #include <fmt/format.h>
 
-#include "nn/threads.h"
+#include "nascent/nn/threads.h"
 
 #ifndef NASCENT_VERSION
 #error "NASCENT_VERSION is set by CMakeLists.txt"

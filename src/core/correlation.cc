@@ -1,4 +1,4 @@
-#include "core/correlation.h"
+#include "nascent/core/correlation.h"
 
 #include <algorithm>
 #include <cassert>

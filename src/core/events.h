@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string>
 
-#include "core/options.h"
+#include "nascent/core/options.h"
 
 namespace nascent {
 

@@ -1,4 +1,4 @@
-#include "core/files.h"
+#include "nascent/core/files.h"
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -10,7 +10,7 @@
 #include <fstream>
 #include <sstream>
 
-#include "core/error.h"
+#include "nascent/core/error.h"
 
 namespace nascent {
 

@@ -1,4 +1,4 @@
-#include "core/interrupt.h"
+#include "nascent/core/interrupt.h"
 
 #include <signal.h>
 #include <unistd.h>

@@ -1,4 +1,4 @@
-#include "core/log.h"
+#include "nascent/core/log.h"
 
 #include <spdlog/sinks/stdout_color_sinks.h>
 #include <spdlog/spdlog.h>

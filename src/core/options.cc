@@ -1,4 +1,4 @@
-#include "core/options.h"
+#include "nascent/core/options.h"
 
 #include <toml++/toml.h>
 
@@ -6,9 +6,9 @@
 #include <cmath>
 #include <limits>
 
-#include "core/error.h"
-#include "core/files.h"
-#include "core/text.h"
+#include "nascent/core/error.h"
+#include "nascent/core/files.h"
+#include "nascent/core/text.h"
 
 namespace nascent {
 namespace {

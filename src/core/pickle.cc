@@ -1,10 +1,10 @@
-#include "core/pickle.h"
+#include "nascent/core/pickle.h"
 
 #include <algorithm>
 #include <bit>
 #include <cstring>
 
-#include "core/error.h"
+#include "nascent/core/error.h"
 
 namespace nascent {
 namespace {

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <optional>
 
-#include "core/pickle_reader.h"
+#include "nascent/core/pickle_reader.h"
 
 namespace nascent {
 namespace {

@@ -1,11 +1,11 @@
-#include "core/pickle_reader.h"
+#include "nascent/core/pickle_reader.h"
 
 #include <algorithm>
 #include <bit>
 #include <charconv>
 
-#include "core/files.h"
-#include "core/text.h"
+#include "nascent/core/files.h"
+#include "nascent/core/text.h"
 
 namespace nascent {
 

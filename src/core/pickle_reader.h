@@ -6,8 +6,8 @@
 #include <unordered_map>
 #include <vector>
 
-#include "core/error.h"
-#include "core/pickle.h"
+#include "nascent/core/error.h"
+#include "nascent/core/pickle.h"
 
 namespace nascent {
 

@@ -1,4 +1,4 @@
-#include "core/progress.h"
+#include "nascent/core/progress.h"
 
 #include <sys/ioctl.h>
 #include <unistd.h>
@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cstdio>
 
-#include "core/log.h"
+#include "nascent/core/log.h"
 
 namespace nascent {
 namespace {

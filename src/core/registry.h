@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
-#include "core/error.h"
-#include "core/text.h"
+#include "nascent/core/error.h"
+#include "nascent/core/text.h"
 
 namespace nascent {
 

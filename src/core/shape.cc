@@ -1,4 +1,4 @@
-#include "core/shape.h"
+#include "nascent/core/shape.h"
 
 #include <fmt/format.h>
 

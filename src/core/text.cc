@@ -1,4 +1,4 @@
-#include "core/text.h"
+#include "nascent/core/text.h"
 
 #include <fmt/format.h>
 
@@ -58,6 +58,14 @@ std::optional<std::string> closest(std::string_view word, const std::vector<std:
 std::string suggestion(std::string_view word, const std::vector<std::string>& candidates) {
   const auto near = closest(word, candidates);
   return near ? fmt::format(" Did you mean '{}'?", *near) : "";
+}
+
+std::string engineering(int64_t count) {
+  const auto value = static_cast<double>(count);
+  if (count >= 1'000'000'000) return fmt::format("{:.2f} G", value / 1e9);
+  if (count >= 1'000'000) return fmt::format("{:.2f} M", value / 1e6);
+  if (count >= 10'000) return fmt::format("{:.1f} k", value / 1e3);
+  return fmt::format("{}", count);
 }
 
 }  // namespace nascent

@@ -1,6 +1,7 @@
 // Small text functions that several rooms need.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -20,5 +21,8 @@ std::optional<std::string> closest(std::string_view word, const std::vector<std:
 
 // " Did you mean 'x'?" or "", for the end of an error text.
 std::string suggestion(std::string_view word, const std::vector<std::string>& candidates);
+
+// A count as people read it: 3.35 M, 42.1 k, 512.
+std::string engineering(int64_t count);
 
 }  // namespace nascent

@@ -2,11 +2,11 @@
 // form.
 #include <algorithm>
 
-#include "core/files.h"
-#include "core/pickle.h"
-#include "core/text.h"
-#include "data/memory_dataset.h"
-#include "data/places.h"
+#include "nascent/core/files.h"
+#include "nascent/core/pickle.h"
+#include "nascent/core/text.h"
+#include "nascent/data/locate.h"
+#include "nascent/data/memory_dataset.h"
 
 namespace nascent {
 namespace {

@@ -3,7 +3,7 @@
 #include <array>
 #include <cmath>
 
-#include "data/transform.h"
+#include "nascent/data/transform.h"
 
 namespace nascent {
 namespace {

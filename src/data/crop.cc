@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "data/transform.h"
+#include "nascent/data/transform.h"
 
 namespace nascent {
 namespace {

@@ -1,7 +1,7 @@
-#include "data/data_options.h"
+#include "nascent/data/data_options.h"
 
-#include "data/dataset.h"
-#include "data/transform.h"
+#include "nascent/data/dataset.h"
+#include "nascent/data/transform.h"
 
 namespace nascent {
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "core/options.h"
+#include "nascent/core/options.h"
 
 namespace nascent {
 

@@ -1,6 +1,6 @@
-#include "data/dataset.h"
+#include "nascent/data/dataset.h"
 
-#include "data/random_labels.h"
+#include "nascent/data/random_labels.h"
 
 namespace nascent {
 

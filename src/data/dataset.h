@@ -10,9 +10,9 @@
 #include <string>
 #include <vector>
 
-#include "core/registry.h"
-#include "data/data_options.h"
-#include "data/image.h"
+#include "nascent/core/registry.h"
+#include "nascent/data/data_options.h"
+#include "nascent/data/image.h"
 
 namespace nascent {
 

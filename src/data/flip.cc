@@ -1,7 +1,7 @@
 // The transform "flip".
 #include <algorithm>
 
-#include "data/transform.h"
+#include "nascent/data/transform.h"
 
 namespace nascent {
 namespace {

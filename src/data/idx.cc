@@ -1,9 +1,9 @@
-#include "data/idx.h"
+#include "nascent/data/idx.h"
 
 #include <algorithm>
 
-#include "core/error.h"
-#include "core/files.h"
+#include "nascent/core/error.h"
+#include "nascent/core/files.h"
 
 namespace nascent {
 namespace {

@@ -1,9 +1,9 @@
 // The data sets "fashion-mnist", "mnist" and "idx": pairs of IDX files, images and labels.
 #include <algorithm>
 
-#include "data/idx.h"
-#include "data/memory_dataset.h"
-#include "data/places.h"
+#include "nascent/data/idx.h"
+#include "nascent/data/locate.h"
+#include "nascent/data/memory_dataset.h"
 
 namespace nascent {
 namespace {

@@ -1,4 +1,4 @@
-#include "data/image.h"
+#include "nascent/data/image.h"
 
 #include <fmt/format.h>
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "core/shape.h"
+#include "nascent/core/shape.h"
 
 namespace nascent {
 

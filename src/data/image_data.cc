@@ -1,8 +1,8 @@
-#include "data/image_data.h"
+#include "nascent/data/image_data.h"
 
 #include <algorithm>
 
-#include "core/error.h"
+#include "nascent/core/error.h"
 
 namespace nascent {
 namespace {

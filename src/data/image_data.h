@@ -11,10 +11,10 @@
 #include <string>
 #include <vector>
 
-#include "data/dataset.h"
-#include "data/loader.h"
-#include "data/split.h"
-#include "data/statistics.h"
+#include "nascent/data/dataset.h"
+#include "nascent/data/loader.h"
+#include "nascent/data/split.h"
+#include "nascent/data/statistics.h"
 
 namespace nascent {
 

@@ -1,7 +1,7 @@
-#include "data/image_file.h"
+#include "nascent/data/image_file.h"
 
-#include "core/error.h"
-#include "core/files.h"
+#include "nascent/core/error.h"
+#include "nascent/core/files.h"
 
 namespace nascent {
 namespace {

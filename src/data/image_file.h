@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "data/image.h"
+#include "nascent/data/image.h"
 
 namespace nascent {
 

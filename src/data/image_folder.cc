@@ -1,10 +1,10 @@
 // The data set "image-folder": train/ and val/ (or valid/, test/), in each a folder of JPEG and PNG files per class.
 #include <algorithm>
 
-#include "core/files.h"
-#include "data/dataset.h"
-#include "data/image_file.h"
-#include "data/places.h"
+#include "nascent/core/files.h"
+#include "nascent/data/dataset.h"
+#include "nascent/data/image_file.h"
+#include "nascent/data/locate.h"
 
 namespace nascent {
 namespace {

@@ -5,8 +5,8 @@
 #include <jerror.h>
 #include <jpeglib.h>
 
-#include "core/error.h"
-#include "data/image_file.h"
+#include "nascent/core/error.h"
+#include "nascent/data/image_file.h"
 
 namespace nascent {
 namespace {

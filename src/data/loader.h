@@ -12,8 +12,8 @@
 #include <string>
 #include <vector>
 
-#include "data/dataset.h"
-#include "data/transform_pipeline.h"
+#include "nascent/data/dataset.h"
+#include "nascent/data/transform_pipeline.h"
 
 namespace nascent {
 

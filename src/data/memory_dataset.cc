@@ -1,9 +1,9 @@
-#include "data/memory_dataset.h"
+#include "nascent/data/memory_dataset.h"
 
 #include <cassert>
 #include <cstring>
 
-#include "core/files.h"
+#include "nascent/core/files.h"
 
 namespace nascent {
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "data/dataset.h"
+#include "nascent/data/dataset.h"
 
 namespace nascent {
 

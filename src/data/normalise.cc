@@ -1,5 +1,5 @@
 // The transform "normalise": bytes to floats of mean 0 and deviation 1.
-#include "data/transform.h"
+#include "nascent/data/transform.h"
 
 namespace nascent {
 namespace {

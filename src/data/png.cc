@@ -3,8 +3,8 @@
 
 #include <cstring>
 
-#include "core/error.h"
-#include "data/image_file.h"
+#include "nascent/core/error.h"
+#include "nascent/data/image_file.h"
 
 namespace nascent {
 namespace {

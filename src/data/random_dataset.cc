@@ -2,9 +2,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "core/random.h"
-#include "data/memory_dataset.h"
-#include "data/random_labels.h"
+#include "nascent/core/random.h"
+#include "nascent/data/memory_dataset.h"
+#include "nascent/data/random_labels.h"
 
 namespace nascent {
 namespace {

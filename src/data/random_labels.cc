@@ -1,6 +1,6 @@
-#include "data/random_labels.h"
+#include "nascent/data/random_labels.h"
 
-#include "core/random.h"
+#include "nascent/core/random.h"
 
 namespace nascent {
 

@@ -1,4 +1,4 @@
-#include "data/resample.h"
+#include "nascent/data/resample.h"
 
 #include <algorithm>
 #include <cmath>

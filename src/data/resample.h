@@ -1,7 +1,7 @@
 // Bilinear resizing, with the filter widened when shrinking so that no pixel is skipped.
 #pragma once
 
-#include "data/image.h"
+#include "nascent/data/image.h"
 
 namespace nascent {
 

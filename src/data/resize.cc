@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "data/resample.h"
-#include "data/transform.h"
+#include "nascent/data/resample.h"
+#include "nascent/data/transform.h"
 
 namespace nascent {
 namespace {

@@ -1,14 +1,14 @@
-#include "data/split.h"
+#include "nascent/data/split.h"
 
 #include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <numeric>
 
-#include "core/error.h"
-#include "core/files.h"
-#include "core/random.h"
-#include "core/text.h"
+#include "nascent/core/error.h"
+#include "nascent/core/files.h"
+#include "nascent/core/random.h"
+#include "nascent/core/text.h"
 
 namespace nascent {
 namespace {

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "data/data_options.h"
+#include "nascent/data/data_options.h"
 
 namespace nascent {
 

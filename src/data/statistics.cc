@@ -1,4 +1,4 @@
-#include "data/statistics.h"
+#include "nascent/data/statistics.h"
 
 #include <algorithm>
 #include <atomic>
@@ -8,8 +8,8 @@
 #include <optional>
 #include <thread>
 
-#include "core/files.h"
-#include "core/log.h"
+#include "nascent/core/files.h"
+#include "nascent/core/log.h"
 
 namespace nascent {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "data/dataset.h"
+#include "nascent/data/dataset.h"
 
 namespace nascent {
 

@@ -1,4 +1,4 @@
-#include "data/transform.h"
+#include "nascent/data/transform.h"
 
 #include <charconv>
 #include <cmath>

@@ -6,10 +6,10 @@
 #include <string>
 #include <vector>
 
-#include "core/random.h"
-#include "core/registry.h"
-#include "data/image.h"
-#include "data/statistics.h"
+#include "nascent/core/random.h"
+#include "nascent/core/registry.h"
+#include "nascent/data/image.h"
+#include "nascent/data/statistics.h"
 
 namespace nascent {
 

@@ -1,4 +1,4 @@
-#include "data/transform_pipeline.h"
+#include "nascent/data/transform_pipeline.h"
 
 #include <algorithm>
 

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "data/transform.h"
+#include "nascent/data/transform.h"
 
 namespace nascent {
 

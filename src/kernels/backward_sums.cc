@@ -2,9 +2,9 @@
 // add to the gradients of the values before them.
 #include <numeric>
 
-#include "kernels/cell_backward.h"
-#include "kernels/parallel.h"
-#include "kernels/scratch.h"
+#include "nascent/kernels/cell_backward.h"
+#include "nascent/kernels/parallel.h"
+#include "nascent/kernels/scratch.h"
 
 namespace nascent::kernels {
 

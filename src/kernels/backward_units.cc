@@ -2,8 +2,8 @@
 // of its weights, for one image.
 #include <algorithm>
 
-#include "kernels/cell_backward.h"
-#include "kernels/scratch.h"
+#include "nascent/kernels/cell_backward.h"
+#include "nascent/kernels/scratch.h"
 
 namespace nascent::kernels {
 

@@ -1,10 +1,10 @@
-#include "kernels/cell_backward.h"
+#include "nascent/kernels/cell_backward.h"
 
 #include <algorithm>
 #include <cstring>
 
-#include "kernels/parallel.h"
-#include "kernels/scratch.h"
+#include "nascent/kernels/parallel.h"
+#include "nascent/kernels/scratch.h"
 
 namespace nascent::kernels {
 

@@ -4,7 +4,7 @@
 #include <span>
 #include <vector>
 
-#include "kernels/cell_run.h"
+#include "nascent/kernels/cell_run.h"
 
 namespace nascent::kernels {
 

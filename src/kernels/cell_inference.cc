@@ -1,7 +1,7 @@
 // What a pass without a backward pass can do more simply.
 #include <algorithm>
 
-#include "kernels/cell_run.h"
+#include "nascent/kernels/cell_run.h"
 
 namespace nascent::kernels {
 

@@ -1,8 +1,8 @@
 // Where the values of a CellRun lie.
 #include <algorithm>
 
-#include "kernels/cell_run.h"
-#include "kernels/parallel.h"
+#include "nascent/kernels/cell_run.h"
+#include "nascent/kernels/parallel.h"
 
 namespace nascent::kernels {
 

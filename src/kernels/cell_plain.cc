@@ -1,7 +1,7 @@
 // Plain units in both passes: the batches that the caller's functions read and fill.
 #include <algorithm>
 
-#include "kernels/cell_backward.h"
+#include "nascent/kernels/cell_backward.h"
 
 namespace nascent::kernels {
 

@@ -1,4 +1,4 @@
-#include "kernels/cell_program.h"
+#include "nascent/kernels/cell_program.h"
 
 #include <algorithm>
 #include <stdexcept>

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "kernels/image_kernels.h"
+#include "nascent/kernels/image_kernels.h"
 
 namespace nascent::kernels {
 

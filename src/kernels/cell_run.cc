@@ -1,10 +1,10 @@
-#include "kernels/cell_run.h"
+#include "nascent/kernels/cell_run.h"
 
 #include <algorithm>
 #include <cmath>
 
-#include "kernels/parallel.h"
-#include "kernels/scratch.h"
+#include "nascent/kernels/parallel.h"
+#include "nascent/kernels/scratch.h"
 
 namespace nascent::kernels {
 

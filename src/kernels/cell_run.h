@@ -7,11 +7,11 @@
 #include <memory>
 #include <vector>
 
-#include "kernels/cell_program.h"
-#include "kernels/memory.h"
-#include "kernels/packing.h"
-#include "kernels/plain_unit.h"
-#include "kernels/schedule.h"
+#include "nascent/kernels/cell_program.h"
+#include "nascent/kernels/memory.h"
+#include "nascent/kernels/packing.h"
+#include "nascent/kernels/plain_unit.h"
+#include "nascent/kernels/schedule.h"
 
 namespace nascent::kernels {
 

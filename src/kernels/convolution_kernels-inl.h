@@ -10,8 +10,8 @@
 #include <cstdlib>
 #include <type_traits>
 
-#include "kernels/image_kernels.h"
-#include "kernels/vectors-inl.h"
+#include "nascent/kernels/image_kernels.h"
+#include "nascent/kernels/vectors-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace nascent::kernels::HWY_NAMESPACE {

@@ -1,16 +1,16 @@
-#include "kernels/image_kernels.h"
+#include "nascent/kernels/image_kernels.h"
 
 // This file is compiled once per instruction set.
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "kernels/image_kernels.cc"
+#define HWY_TARGET_INCLUDE "nascent/kernels/image_kernels.cc"
 #define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_SSE4)
 #include <hwy/cache_control.h>
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
-#include "kernels/convolution_kernels-inl.h"
-#include "kernels/mixture_kernels-inl.h"
-#include "kernels/pool_kernels-inl.h"
+#include "nascent/kernels/convolution_kernels-inl.h"
+#include "nascent/kernels/mixture_kernels-inl.h"
+#include "nascent/kernels/pool_kernels-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace nascent::kernels::HWY_NAMESPACE {
@@ -50,7 +50,7 @@ HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 
-#include "kernels/isa.h"
+#include "nascent/kernels/isa.h"
 
 namespace nascent::kernels {
 

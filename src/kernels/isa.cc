@@ -1,4 +1,4 @@
-#include "kernels/isa.h"
+#include "nascent/kernels/isa.h"
 
 #include <fmt/format.h>
 #include <hwy/targets.h>
@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cstdlib>
 
-#include "core/error.h"
+#include "nascent/core/error.h"
 
 namespace nascent::kernels {
 

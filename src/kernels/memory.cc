@@ -1,4 +1,4 @@
-#include "kernels/memory.h"
+#include "nascent/kernels/memory.h"
 
 #include <sys/mman.h>
 #include <unistd.h>

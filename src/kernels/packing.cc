@@ -1,4 +1,4 @@
-#include "kernels/packing.h"
+#include "nascent/kernels/packing.h"
 
 #include <algorithm>
 

@@ -4,8 +4,8 @@
 #include <cstddef>
 #include <vector>
 
-#include "kernels/cell_program.h"
-#include "kernels/winograd.h"
+#include "nascent/kernels/cell_program.h"
+#include "nascent/kernels/winograd.h"
 
 namespace nascent::kernels {
 

@@ -1,4 +1,4 @@
-#include "kernels/parallel.h"
+#include "nascent/kernels/parallel.h"
 
 #include <omp.h>
 

@@ -9,8 +9,8 @@
 #include <algorithm>
 #include <limits>
 
-#include "kernels/image_kernels.h"
-#include "kernels/vectors-inl.h"
+#include "nascent/kernels/image_kernels.h"
+#include "nascent/kernels/vectors-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace nascent::kernels::HWY_NAMESPACE {

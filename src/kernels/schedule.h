@@ -5,7 +5,7 @@
 
 #include <vector>
 
-#include "kernels/cell_program.h"
+#include "nascent/kernels/cell_program.h"
 
 namespace nascent::kernels {
 

@@ -1,9 +1,9 @@
-#include "kernels/scratch.h"
+#include "nascent/kernels/scratch.h"
 
 #include <algorithm>
 #include <utility>
 
-#include "kernels/winograd.h"
+#include "nascent/kernels/winograd.h"
 
 namespace nascent::kernels {
 

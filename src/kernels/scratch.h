@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <vector>
 
-#include "kernels/cell_program.h"
-#include "kernels/memory.h"
+#include "nascent/kernels/cell_program.h"
+#include "nascent/kernels/memory.h"
 
 namespace nascent::kernels {
 

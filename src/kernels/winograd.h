@@ -8,7 +8,7 @@
 #include <array>
 #include <cstddef>
 
-#include "kernels/cell_program.h"
+#include "nascent/kernels/cell_program.h"
 
 namespace nascent::kernels {
 

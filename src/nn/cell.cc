@@ -1,13 +1,13 @@
-#include "nn/cell.h"
+#include "nascent/nn/cell.h"
 
 #include <ATen/ATen.h>
 #include <fmt/format.h>
 
 #include <algorithm>
 
-#include "core/error.h"
-#include "core/random.h"
-#include "nn/fused_cell.h"
+#include "nascent/core/error.h"
+#include "nascent/core/random.h"
+#include "nascent/nn/fused_cell.h"
 
 namespace nascent {
 

@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "nn/mixed_operation.h"
-#include "nn/mixture.h"
-#include "space/plan.h"
+#include "nascent/nn/mixed_operation.h"
+#include "nascent/nn/mixture.h"
+#include "nascent/space/plan.h"
 
 namespace nascent {
 

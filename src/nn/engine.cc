@@ -1,8 +1,8 @@
-#include "nn/engine.h"
+#include "nascent/nn/engine.h"
 
 #include <atomic>
 
-#include "core/error.h"
+#include "nascent/core/error.h"
 
 namespace nascent {
 

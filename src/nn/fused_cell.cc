@@ -1,4 +1,4 @@
-#include "nn/fused_cell.h"
+#include "nascent/nn/fused_cell.h"
 
 #include <ATen/ATen.h>
 #include <ATen/Parallel.h>
@@ -8,10 +8,10 @@
 #include <algorithm>
 #include <cstring>
 
-#include "kernels/cell_run.h"
-#include "nn/cell.h"
-#include "nn/engine.h"
-#include "nn/plain_operation.h"
+#include "nascent/kernels/cell_run.h"
+#include "nascent/nn/cell.h"
+#include "nascent/nn/engine.h"
+#include "nascent/nn/plain_operation.h"
 
 namespace nascent {
 

@@ -7,7 +7,7 @@
 #include <optional>
 #include <vector>
 
-#include "nn/lowered_cell.h"
+#include "nascent/nn/lowered_cell.h"
 
 namespace nascent {
 

@@ -1,4 +1,4 @@
-#include "nn/fused_form.h"
+#include "nascent/nn/fused_form.h"
 
 namespace nascent {
 

@@ -2,7 +2,7 @@
 // that is fused otherwise.
 #pragma once
 
-#include "space/stage.h"
+#include "nascent/space/stage.h"
 
 namespace nascent {
 

@@ -1,4 +1,4 @@
-#include "nn/inherit.h"
+#include "nascent/nn/inherit.h"
 
 #include <ATen/ATen.h>
 #include <fmt/format.h>
@@ -7,8 +7,8 @@
 #include <map>
 #include <regex>
 
-#include "core/error.h"
-#include "core/text.h"
+#include "nascent/core/error.h"
+#include "nascent/core/text.h"
 
 namespace nascent {
 

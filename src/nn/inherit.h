@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "nn/network.h"
-#include "space/genotype.h"
-#include "space/plan.h"
+#include "nascent/nn/network.h"
+#include "nascent/space/genotype.h"
+#include "nascent/space/plan.h"
 
 namespace nascent {
 

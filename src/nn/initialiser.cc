@@ -1,4 +1,4 @@
-#include "nn/initialiser.h"
+#include "nascent/nn/initialiser.h"
 
 #include <ATen/ATen.h>
 #include <torch/nn/module.h>
@@ -6,8 +6,8 @@
 #include <cmath>
 #include <numbers>
 
-#include "core/random.h"
-#include "nn/layer.h"
+#include "nascent/core/random.h"
+#include "nascent/nn/layer.h"
 
 namespace nascent {
 

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string>
 
-#include "core/registry.h"
+#include "nascent/core/registry.h"
 
 namespace torch::nn {
 class Module;

@@ -1,4 +1,4 @@
-#include "nn/layer.h"
+#include "nascent/nn/layer.h"
 
 #include <ATen/ATen.h>
 

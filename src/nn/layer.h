@@ -3,7 +3,7 @@
 
 #include <torch/nn/module.h>
 
-#include "space/stage.h"
+#include "nascent/space/stage.h"
 
 namespace nascent {
 

@@ -1,10 +1,10 @@
-#include "nn/lowered_cell.h"
+#include "nascent/nn/lowered_cell.h"
 
 #include <algorithm>
 
-#include "nn/cell.h"
-#include "nn/fused_form.h"
-#include "nn/plain_operation.h"
+#include "nascent/nn/cell.h"
+#include "nascent/nn/fused_form.h"
+#include "nascent/nn/plain_operation.h"
 
 namespace nascent {
 

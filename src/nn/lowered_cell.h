@@ -7,10 +7,10 @@
 #include <string>
 #include <vector>
 
-#include "kernels/cell_program.h"
-#include "nn/layer.h"
-#include "nn/mixture.h"
-#include "nn/stage_sequence.h"
+#include "nascent/kernels/cell_program.h"
+#include "nascent/nn/layer.h"
+#include "nascent/nn/mixture.h"
+#include "nascent/nn/stage_sequence.h"
 
 namespace nascent {
 

@@ -1,4 +1,4 @@
-#include "nn/memory_estimate.h"
+#include "nascent/nn/memory_estimate.h"
 
 #include <fmt/format.h>
 
@@ -9,10 +9,10 @@
 #include <set>
 #include <sstream>
 
-#include "core/error.h"
-#include "kernels/image_kernels.h"
-#include "kernels/schedule.h"
-#include "nn/fused_form.h"
+#include "nascent/core/error.h"
+#include "nascent/kernels/image_kernels.h"
+#include "nascent/kernels/schedule.h"
+#include "nascent/nn/fused_form.h"
 
 namespace nascent {
 

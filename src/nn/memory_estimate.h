@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <string>
 
-#include "nn/engine.h"
-#include "space/plan.h"
+#include "nascent/nn/engine.h"
+#include "nascent/space/plan.h"
 
 namespace nascent {
 

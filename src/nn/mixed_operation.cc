@@ -1,11 +1,11 @@
-#include "nn/mixed_operation.h"
+#include "nascent/nn/mixed_operation.h"
 
 #include <ATen/ATen.h>
 
 #include <algorithm>
 #include <numeric>
 
-#include "core/error.h"
+#include "nascent/core/error.h"
 
 namespace nascent {
 

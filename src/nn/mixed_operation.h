@@ -7,10 +7,10 @@
 #include <string>
 #include <vector>
 
-#include "nn/mixture.h"
-#include "nn/stage_sequence.h"
-#include "nn/weighted_sum.h"
-#include "space/plan.h"
+#include "nascent/nn/mixture.h"
+#include "nascent/nn/stage_sequence.h"
+#include "nascent/nn/weighted_sum.h"
+#include "nascent/space/plan.h"
 
 namespace nascent {
 

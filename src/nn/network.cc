@@ -1,15 +1,15 @@
-#include "nn/network.h"
+#include "nascent/nn/network.h"
 
 #include <ATen/ATen.h>
 #include <fmt/format.h>
 
 #include <algorithm>
 
-#include "core/error.h"
-#include "nn/cell.h"
-#include "nn/engine.h"
-#include "nn/initialiser.h"
-#include "nn/stage_sequence.h"
+#include "nascent/core/error.h"
+#include "nascent/nn/cell.h"
+#include "nascent/nn/engine.h"
+#include "nascent/nn/initialiser.h"
+#include "nascent/nn/stage_sequence.h"
 
 namespace nascent {
 

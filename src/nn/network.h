@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
-#include "nn/mixture.h"
-#include "space/plan.h"
+#include "nascent/nn/mixture.h"
+#include "nascent/space/plan.h"
 
 namespace nascent {
 

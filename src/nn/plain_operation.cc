@@ -1,4 +1,4 @@
-#include "nn/plain_operation.h"
+#include "nascent/nn/plain_operation.h"
 
 #include <ATen/ATen.h>
 #include <torch/csrc/autograd/autograd.h>

@@ -6,8 +6,8 @@
 
 #include <vector>
 
-#include "kernels/plain_unit.h"
-#include "nn/stage_sequence.h"
+#include "nascent/kernels/plain_unit.h"
+#include "nascent/nn/stage_sequence.h"
 
 namespace nascent {
 

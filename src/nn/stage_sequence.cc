@@ -1,4 +1,4 @@
-#include "nn/stage_sequence.h"
+#include "nascent/nn/stage_sequence.h"
 
 #include <algorithm>
 #include <string>

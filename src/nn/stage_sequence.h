@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "nn/layer.h"
-#include "space/stage.h"
+#include "nascent/nn/layer.h"
+#include "nascent/space/stage.h"
 
 namespace nascent {
 

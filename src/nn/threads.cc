@@ -1,4 +1,4 @@
-#include "nn/threads.h"
+#include "nascent/nn/threads.h"
 
 #include <ATen/Parallel.h>
 #include <ATen/Version.h>
@@ -14,9 +14,9 @@
 #include <limits>
 #include <thread>
 
-#include "core/error.h"
-#include "core/text.h"
-#include "kernels/isa.h"
+#include "nascent/core/error.h"
+#include "nascent/core/text.h"
+#include "nascent/kernels/isa.h"
 
 namespace nascent {
 

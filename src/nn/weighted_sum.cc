@@ -1,4 +1,4 @@
-#include "nn/weighted_sum.h"
+#include "nascent/nn/weighted_sum.h"
 
 #include <ATen/ATen.h>
 #include <torch/csrc/autograd/custom_function.h>

@@ -1,15 +1,15 @@
-#include "run/architecture_section.h"
+#include "nascent/run/architecture_section.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 
-#include "core/error.h"
-#include "run/curve_section.h"
-#include "run/html.h"
-#include "run/plot.h"
-#include "space/space.h"
+#include "nascent/core/error.h"
+#include "nascent/run/curve_section.h"
+#include "nascent/run/html.h"
+#include "nascent/run/plot.h"
+#include "nascent/space/space.h"
 
 namespace nascent {
 namespace {
@@ -205,7 +205,7 @@ std::string architecture_section(const std::vector<Event>& events, const std::st
                              html::number_text(last));
   }
   markup += "<h3>Entropy</h3>\n" + figures({entropy}, entropies);
-  return html::section("Architecture weights", markup);
+  return html::section("ArchitectureParameters weights", markup);
 }
 
 }  // namespace nascent

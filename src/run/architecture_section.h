@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "core/events.h"
+#include "nascent/core/events.h"
 
 namespace nascent {
 

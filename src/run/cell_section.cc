@@ -1,10 +1,10 @@
-#include "run/cell_section.h"
+#include "nascent/run/cell_section.h"
 
-#include "core/log.h"
-#include "run/html.h"
-#include "run/subprocess.h"
-#include "run/svg.h"
-#include "space/drawing.h"
+#include "nascent/core/log.h"
+#include "nascent/run/html.h"
+#include "nascent/run/subprocess.h"
+#include "nascent/run/svg.h"
+#include "nascent/space/drawing.h"
 
 namespace nascent {
 namespace {

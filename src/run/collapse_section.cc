@@ -1,8 +1,8 @@
-#include "run/collapse_section.h"
+#include "nascent/run/collapse_section.h"
 
 #include <fmt/format.h>
 
-#include "run/html.h"
+#include "nascent/run/html.h"
 
 namespace nascent {
 

@@ -1,11 +1,11 @@
-#include "run/curve_section.h"
+#include "nascent/run/curve_section.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <map>
 
-#include "run/html.h"
+#include "nascent/run/html.h"
 
 namespace nascent {
 namespace {

@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
-#include "core/events.h"
-#include "run/event_store.h"
-#include "run/plot.h"
+#include "nascent/core/events.h"
+#include "nascent/run/event_store.h"
+#include "nascent/run/plot.h"
 
 namespace nascent {
 

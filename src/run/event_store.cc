@@ -1,10 +1,10 @@
-#include "run/event_store.h"
+#include "nascent/run/event_store.h"
 
 #include <sqlite3.h>
 
 #include <memory>
 
-#include "core/error.h"
+#include "nascent/core/error.h"
 
 namespace nascent {
 namespace {

@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/events.h"
+#include "nascent/core/events.h"
 
 struct sqlite3;
 struct sqlite3_stmt;

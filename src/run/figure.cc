@@ -1,11 +1,11 @@
-#include "run/figure.h"
+#include "nascent/run/figure.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 
-#include "run/html.h"
-#include "run/svg.h"
+#include "nascent/run/html.h"
+#include "nascent/run/svg.h"
 
 namespace nascent {
 namespace {

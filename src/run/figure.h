@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "run/plot.h"
+#include "nascent/run/plot.h"
 
 namespace nascent {
 

@@ -1,12 +1,12 @@
-#include "run/headline.h"
+#include "nascent/run/headline.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <optional>
 
-#include "core/progress.h"
-#include "run/html.h"
+#include "nascent/core/progress.h"
+#include "nascent/run/html.h"
 
 namespace nascent {
 namespace {

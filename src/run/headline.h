@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "core/events.h"
-#include "run/run_directory.h"
+#include "nascent/core/events.h"
+#include "nascent/run/run_directory.h"
 
 namespace nascent {
 

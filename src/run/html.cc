@@ -1,4 +1,4 @@
-#include "run/html.h"
+#include "nascent/run/html.h"
 
 #include <fmt/format.h>
 
@@ -7,7 +7,7 @@
 #include <cmath>
 #include <utility>
 
-#include "core/text.h"
+#include "nascent/core/text.h"
 
 namespace nascent::html {
 

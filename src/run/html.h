@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/options.h"
+#include "nascent/core/options.h"
 
 namespace nascent::html {
 

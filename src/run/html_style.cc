@@ -1,4 +1,4 @@
-#include "run/html.h"
+#include "nascent/run/html.h"
 
 namespace nascent::html {
 

@@ -1,14 +1,14 @@
-#include "run/plot.h"
+#include "nascent/run/plot.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 
-#include "core/log.h"
-#include "core/text.h"
-#include "run/subprocess.h"
-#include "run/svg.h"
+#include "nascent/core/log.h"
+#include "nascent/core/text.h"
+#include "nascent/run/subprocess.h"
+#include "nascent/run/svg.h"
 
 namespace nascent {
 namespace {

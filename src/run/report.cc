@@ -1,4 +1,4 @@
-#include "run/report.h"
+#include "nascent/run/report.h"
 
 #include <fmt/format.h>
 
@@ -6,17 +6,17 @@
 #include <optional>
 #include <vector>
 
-#include "core/files.h"
-#include "core/text.h"
-#include "run/architecture_section.h"
-#include "run/cell_section.h"
-#include "run/collapse_section.h"
-#include "run/curve_section.h"
-#include "run/event_store.h"
-#include "run/headline.h"
-#include "run/html.h"
-#include "run/stage_section.h"
-#include "run/table_sections.h"
+#include "nascent/core/files.h"
+#include "nascent/core/text.h"
+#include "nascent/run/architecture_section.h"
+#include "nascent/run/cell_section.h"
+#include "nascent/run/collapse_section.h"
+#include "nascent/run/curve_section.h"
+#include "nascent/run/event_store.h"
+#include "nascent/run/headline.h"
+#include "nascent/run/html.h"
+#include "nascent/run/stage_section.h"
+#include "nascent/run/table_sections.h"
 
 namespace nascent {
 namespace {

@@ -7,7 +7,7 @@
 
 #include <string>
 
-#include "run/run_directory.h"
+#include "nascent/run/run_directory.h"
 
 namespace nascent {
 

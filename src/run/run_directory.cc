@@ -1,4 +1,4 @@
-#include "run/run_directory.h"
+#include "nascent/run/run_directory.h"
 
 #include <fmt/chrono.h>
 #include <toml++/toml.h>
@@ -11,8 +11,8 @@
 #include <iterator>
 #include <sstream>
 
-#include "core/error.h"
-#include "core/files.h"
+#include "nascent/core/error.h"
+#include "nascent/core/files.h"
 
 namespace nascent {
 

@@ -24,9 +24,9 @@
 #include <utility>
 #include <vector>
 
-#include "core/options.h"
-#include "run/run_lock.h"
-#include "space/genotype.h"
+#include "nascent/core/options.h"
+#include "nascent/run/run_lock.h"
+#include "nascent/space/genotype.h"
 
 namespace nascent {
 

@@ -1,4 +1,4 @@
-#include "run/run_lock.h"
+#include "nascent/run/run_lock.h"
 
 #include <fcntl.h>
 #include <sys/file.h>
@@ -10,9 +10,9 @@
 #include <string>
 #include <thread>
 
-#include "core/error.h"
-#include "core/files.h"
-#include "core/text.h"
+#include "nascent/core/error.h"
+#include "nascent/core/files.h"
+#include "nascent/core/text.h"
 
 namespace nascent {
 namespace {

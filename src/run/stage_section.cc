@@ -1,10 +1,10 @@
-#include "run/stage_section.h"
+#include "nascent/run/stage_section.h"
 
 #include <fmt/format.h>
 
 #include <vector>
 
-#include "run/html.h"
+#include "nascent/run/html.h"
 
 namespace nascent {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "core/options.h"
+#include "nascent/core/options.h"
 
 namespace nascent {
 

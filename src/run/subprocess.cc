@@ -1,4 +1,4 @@
-#include "run/subprocess.h"
+#include "nascent/run/subprocess.h"
 
 #include <signal.h>
 #include <spawn.h>
@@ -10,7 +10,7 @@
 #include <memory>
 #include <thread>
 
-#include "core/error.h"
+#include "nascent/core/error.h"
 
 extern char** environ;
 

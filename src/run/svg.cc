@@ -1,4 +1,4 @@
-#include "run/svg.h"
+#include "nascent/run/svg.h"
 
 namespace nascent {
 namespace {

@@ -1,11 +1,11 @@
-#include "run/table_sections.h"
+#include "nascent/run/table_sections.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <vector>
 
-#include "run/html.h"
+#include "nascent/run/html.h"
 
 namespace nascent {
 namespace {

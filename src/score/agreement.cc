@@ -1,10 +1,10 @@
-#include "score/agreement.h"
+#include "nascent/score/agreement.h"
 
 #include <algorithm>
 #include <cmath>
 
-#include "core/correlation.h"
-#include "core/random.h"
+#include "nascent/core/correlation.h"
+#include "nascent/core/random.h"
 
 namespace nascent {
 

@@ -1,11 +1,11 @@
-#include "score/curvature.h"
+#include "nascent/score/curvature.h"
 
 #include <ATen/ATen.h>
 
 #include <algorithm>
 #include <functional>
 
-#include "score/sample_gradients.h"
+#include "nascent/score/sample_gradients.h"
 
 namespace nascent {
 

@@ -7,7 +7,7 @@
 
 #include <vector>
 
-#include "score/passes.h"
+#include "nascent/score/passes.h"
 
 namespace nascent {
 

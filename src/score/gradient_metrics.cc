@@ -5,8 +5,8 @@
 #include <cmath>
 #include <functional>
 
-#include "score/curvature.h"
-#include "score/probe.h"
+#include "nascent/score/curvature.h"
+#include "nascent/score/probe.h"
 
 namespace nascent {
 namespace {

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-#include "score/probe.h"
+#include "nascent/score/probe.h"
 
 namespace nascent {
 namespace {

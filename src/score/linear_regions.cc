@@ -1,12 +1,12 @@
-#include "score/linear_regions.h"
+#include "nascent/score/linear_regions.h"
 
 #include <ATen/ATen.h>
 
 #include <limits>
 #include <unordered_set>
 
-#include "core/random.h"
-#include "score/probe.h"
+#include "nascent/core/random.h"
+#include "nascent/score/probe.h"
 
 namespace nascent {
 

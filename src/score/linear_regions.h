@@ -1,7 +1,7 @@
 // Two measures of a tape that metrics and TE-NAS share.
 #pragma once
 
-#include "score/sample_gradients.h"
+#include "nascent/score/sample_gradients.h"
 
 namespace nascent {
 

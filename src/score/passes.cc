@@ -1,4 +1,4 @@
-#include "score/passes.h"
+#include "nascent/score/passes.h"
 
 #include <ATen/ATen.h>
 

@@ -7,8 +7,8 @@
 #include <functional>
 #include <vector>
 
-#include "score/channel_kernels.h"
-#include "score/tape.h"
+#include "nascent/score/channel_kernels.h"
+#include "nascent/score/tape.h"
 
 namespace nascent {
 

@@ -1,10 +1,10 @@
-#include "score/probe.h"
+#include "nascent/score/probe.h"
 
 #include <ATen/ATen.h>
 
 #include <Eigen/Eigenvalues>
 
-#include "nn/network.h"
+#include "nascent/nn/network.h"
 
 namespace nascent {
 

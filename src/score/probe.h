@@ -12,10 +12,10 @@
 #include <string>
 #include <vector>
 
-#include "core/registry.h"
-#include "score/sample_gradients.h"
-#include "space/plan.h"
-#include "train/evaluate.h"
+#include "nascent/core/registry.h"
+#include "nascent/score/sample_gradients.h"
+#include "nascent/space/plan.h"
+#include "nascent/train/evaluate.h"
 
 namespace nascent {
 

@@ -1,4 +1,4 @@
-#include "score/sample_gradients.h"
+#include "nascent/score/sample_gradients.h"
 
 #include <ATen/ATen.h>
 #include <ATen/Dispatch.h>
@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cassert>
 
-#include "score/channel_kernels.h"
+#include "nascent/score/channel_kernels.h"
 
 namespace nascent {
 

@@ -4,7 +4,7 @@
 
 #include <ATen/core/Tensor.h>
 
-#include "score/passes.h"
+#include "nascent/score/passes.h"
 
 namespace nascent {
 

@@ -1,4 +1,4 @@
-#include "score/score_cache.h"
+#include "nascent/score/score_cache.h"
 
 #include <fcntl.h>
 #include <sys/file.h>
@@ -9,10 +9,10 @@
 #include <charconv>
 #include <cstring>
 
-#include "core/error.h"
-#include "core/files.h"
-#include "core/log.h"
-#include "core/text.h"
+#include "nascent/core/error.h"
+#include "nascent/core/files.h"
+#include "nascent/core/log.h"
+#include "nascent/core/text.h"
 
 namespace nascent {
 

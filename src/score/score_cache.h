@@ -7,8 +7,8 @@
 #include <mutex>
 #include <string>
 
-#include "core/options.h"
-#include "space/genotype.h"
+#include "nascent/core/options.h"
+#include "nascent/space/genotype.h"
 
 namespace nascent {
 

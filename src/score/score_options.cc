@@ -1,7 +1,7 @@
-#include "score/score_options.h"
+#include "nascent/score/score_options.h"
 
-#include "nn/initialiser.h"
-#include "score/probe.h"
+#include "nascent/nn/initialiser.h"
+#include "nascent/score/probe.h"
 
 namespace nascent {
 

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "core/options.h"
-#include "score/sample_gradients.h"
+#include "nascent/core/options.h"
+#include "nascent/score/sample_gradients.h"
 
 namespace nascent {
 

@@ -1,4 +1,4 @@
-#include "score/scorer.h"
+#include "nascent/score/scorer.h"
 
 #include <ATen/ATen.h>
 #include <ATen/Parallel.h>
@@ -7,10 +7,10 @@
 #include <atomic>
 #include <thread>
 
-#include "core/files.h"
-#include "core/interrupt.h"
-#include "core/progress.h"
-#include "nn/threads.h"
+#include "nascent/core/files.h"
+#include "nascent/core/interrupt.h"
+#include "nascent/core/progress.h"
+#include "nascent/nn/threads.h"
 
 namespace nascent {
 

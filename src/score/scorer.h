@@ -8,10 +8,10 @@
 #include <string>
 #include <vector>
 
-#include "data/image_data.h"
-#include "score/probe.h"
-#include "score/score_cache.h"
-#include "score/score_options.h"
+#include "nascent/data/image_data.h"
+#include "nascent/score/probe.h"
+#include "nascent/score/score_cache.h"
+#include "nascent/score/score_options.h"
 
 namespace nascent {
 

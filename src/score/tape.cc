@@ -1,11 +1,11 @@
-#include "score/tape.h"
+#include "nascent/score/tape.h"
 
 #include <ATen/ATen.h>
 
 #include <algorithm>
 #include <cassert>
 
-#include "core/error.h"
+#include "nascent/core/error.h"
 
 namespace nascent {
 

@@ -15,8 +15,8 @@
 #include <string>
 #include <vector>
 
-#include "nn/layer.h"
-#include "nn/network.h"
+#include "nascent/nn/layer.h"
+#include "nascent/nn/network.h"
 
 namespace nascent {
 

@@ -1,4 +1,4 @@
-#include "search/discretisation.h"
+#include "nascent/search/discretisation.h"
 
 #include <ATen/ATen.h>
 
@@ -6,7 +6,7 @@
 #include <cmath>
 #include <numeric>
 
-#include "core/error.h"
+#include "nascent/core/error.h"
 
 namespace nascent {
 namespace {

@@ -4,10 +4,10 @@
 #include <functional>
 #include <string>
 
-#include "core/random.h"
-#include "core/registry.h"
-#include "nn/mixture.h"
-#include "space/space.h"
+#include "nascent/core/random.h"
+#include "nascent/core/registry.h"
+#include "nascent/nn/mixture.h"
+#include "nascent/space/space.h"
 
 namespace nascent {
 

@@ -1,6 +1,6 @@
-#include "space/cell_plan.h"
+#include "nascent/space/cell_plan.h"
 
-#include "space/operation.h"
+#include "nascent/space/operation.h"
 
 namespace nascent {
 

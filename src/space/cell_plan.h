@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "space/plan.h"
+#include "nascent/space/plan.h"
 
 namespace nascent {
 

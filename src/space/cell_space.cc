@@ -1,12 +1,12 @@
-#include "space/cell_space.h"
+#include "nascent/space/cell_space.h"
 
 #include <algorithm>
 #include <numeric>
 #include <set>
 
-#include "core/error.h"
-#include "space/operation.h"
-#include "space/plan.h"
+#include "nascent/core/error.h"
+#include "nascent/space/operation.h"
+#include "nascent/space/plan.h"
 
 namespace nascent {
 

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "space/choice_code.h"
-#include "space/space.h"
+#include "nascent/space/choice_code.h"
+#include "nascent/space/space.h"
 
 namespace nascent {
 

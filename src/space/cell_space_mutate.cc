@@ -1,8 +1,8 @@
 // Neighbours of a genotype in a CellSpace: one operation, one input of a node, or one state of the output is exchanged.
 #include <algorithm>
 
-#include "core/error.h"
-#include "space/cell_space.h"
+#include "nascent/core/error.h"
+#include "nascent/space/cell_space.h"
 
 namespace nascent {
 

@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <set>
 
-#include "core/error.h"
-#include "space/cell_space.h"
+#include "nascent/core/error.h"
+#include "nascent/space/cell_space.h"
 
 namespace nascent {
 

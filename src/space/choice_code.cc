@@ -1,4 +1,4 @@
-#include "space/choice_code.h"
+#include "nascent/space/choice_code.h"
 
 #include <algorithm>
 #include <cmath>

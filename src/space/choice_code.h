@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "space/space.h"
+#include "nascent/space/space.h"
 
 namespace nascent {
 

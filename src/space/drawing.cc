@@ -1,11 +1,11 @@
-#include "space/drawing.h"
+#include "nascent/space/drawing.h"
 
 #include <algorithm>
 #include <map>
 
-#include "core/error.h"
-#include "core/text.h"
-#include "space/operation.h"
+#include "nascent/core/error.h"
+#include "nascent/core/text.h"
+#include "nascent/space/operation.h"
 
 namespace nascent {
 

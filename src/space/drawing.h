@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "space/genotype.h"
+#include "nascent/space/genotype.h"
 
 namespace nascent {
 

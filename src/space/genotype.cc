@@ -1,17 +1,17 @@
-#include "space/genotype.h"
+#include "nascent/space/genotype.h"
 
 #include <algorithm>
 #include <filesystem>
 #include <set>
 
-#include "core/error.h"
-#include "core/files.h"
-#include "core/text.h"
-#include "space/genotype_form.h"
-#include "space/operation.h"
-#include "space/scanner.h"
-#include "space/shipped_genotypes.h"
-#include "space/space.h"
+#include "nascent/core/error.h"
+#include "nascent/core/files.h"
+#include "nascent/core/text.h"
+#include "nascent/space/genotype_form.h"
+#include "nascent/space/operation.h"
+#include "nascent/space/scanner.h"
+#include "nascent/space/shipped_genotypes.h"
+#include "nascent/space/space.h"
 
 namespace nascent {
 

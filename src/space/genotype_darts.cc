@@ -4,10 +4,10 @@
 #include <array>
 #include <map>
 
-#include "core/error.h"
-#include "space/genotype_form.h"
-#include "space/scanner.h"
-#include "space/space.h"
+#include "nascent/core/error.h"
+#include "nascent/space/genotype_form.h"
+#include "nascent/space/scanner.h"
+#include "nascent/space/space.h"
 
 namespace nascent {
 

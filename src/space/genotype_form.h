@@ -4,8 +4,8 @@
 #include <memory>
 #include <string>
 
-#include "core/registry.h"
-#include "space/genotype.h"
+#include "nascent/core/registry.h"
+#include "nascent/space/genotype.h"
 
 namespace nascent {
 

@@ -8,8 +8,8 @@
 // Where operations stand on nodes, edges are plain numbers: {"op": "maxpool3x3", "edges": [0, 2]}.
 #include <algorithm>
 
-#include "space/genotype_form.h"
-#include "space/json_reader.h"
+#include "nascent/space/genotype_form.h"
+#include "nascent/space/json_reader.h"
 
 namespace nascent {
 

@@ -1,7 +1,7 @@
 // The form of NAS-Bench-101: {"matrix": [[0, 1, ...], ...], "ops": ["input", ..., "output"]}, row to column.
-#include "space/genotype_form.h"
-#include "space/json_reader.h"
-#include "space/nasbench101.h"
+#include "nascent/space/genotype_form.h"
+#include "nascent/space/json_reader.h"
+#include "nascent/space/nasbench101.h"
 
 namespace nascent {
 

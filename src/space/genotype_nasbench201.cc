@@ -1,7 +1,7 @@
 // The form of NAS-Bench-201: |nor_conv_3x3~0|+|nor_conv_3x3~0|skip_connect~1|+..., one group a node, one entry an edge.
-#include "core/text.h"
-#include "space/genotype_form.h"
-#include "space/scanner.h"
+#include "nascent/core/text.h"
+#include "nascent/space/genotype_form.h"
+#include "nascent/space/scanner.h"
 
 namespace nascent {
 

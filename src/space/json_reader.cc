@@ -1,10 +1,10 @@
-#include "space/json_reader.h"
+#include "nascent/space/json_reader.h"
 
 #include <algorithm>
 
-#include "core/error.h"
-#include "core/text.h"
-#include "space/scanner.h"
+#include "nascent/core/error.h"
+#include "nascent/core/text.h"
+#include "nascent/space/scanner.h"
 
 namespace nascent {
 

@@ -1,9 +1,9 @@
-#include "space/nasbench101.h"
+#include "nascent/space/nasbench101.h"
 
 #include <algorithm>
 
-#include "core/error.h"
-#include "space/nasbench101_graph.h"
+#include "nascent/core/error.h"
+#include "nascent/space/nasbench101_graph.h"
 
 namespace nascent {
 

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "space/genotype.h"
+#include "nascent/space/genotype.h"
 
 namespace nascent {
 

@@ -1,9 +1,9 @@
-#include "space/nasbench101_graph.h"
+#include "nascent/space/nasbench101_graph.h"
 
 #include <bit>
 #include <unordered_set>
 
-#include "core/error.h"
+#include "nascent/core/error.h"
 
 namespace nascent {
 

@@ -6,7 +6,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "space/genotype.h"
+#include "nascent/space/genotype.h"
 
 namespace nascent {
 

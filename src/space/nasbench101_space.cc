@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <set>
 
-#include "core/error.h"
-#include "space/cell_space.h"
-#include "space/nasbench101.h"
-#include "space/nasbench101_graph.h"
+#include "nascent/core/error.h"
+#include "nascent/space/cell_space.h"
+#include "nascent/space/nasbench101.h"
+#include "nascent/space/nasbench101_graph.h"
 
 namespace nascent {
 

@@ -1,5 +1,5 @@
 // Dense convolutions: conv_7x1_1x7 (NASNet, AmoebaNet), nor_conv_1x1 and nor_conv_3x3 (NAS-Bench-201).
-#include "space/operation.h"
+#include "nascent/space/operation.h"
 
 namespace nascent {
 

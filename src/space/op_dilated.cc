@@ -1,5 +1,5 @@
 // dil_conv_3x3 and dil_conv_5x5: one depthwise separable convolution with dilation 2.
-#include "space/operation.h"
+#include "nascent/space/operation.h"
 
 namespace nascent {
 

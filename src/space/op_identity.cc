@@ -1,5 +1,5 @@
 // none and skip_connect: the operations without a receptive field.
-#include "space/operation.h"
+#include "nascent/space/operation.h"
 
 namespace nascent {
 

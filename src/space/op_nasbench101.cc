@@ -1,5 +1,5 @@
 // conv1x1-bn-relu, conv3x3-bn-relu, maxpool3x3: the vertex operations of NAS-Bench-101 and NAS-Bench-1Shot1.
-#include "space/operation.h"
+#include "nascent/space/operation.h"
 
 namespace nascent {
 

@@ -1,5 +1,5 @@
 // max_pool_3x3 and avg_pool_3x3, followed by a batch norm in DARTS supernets.
-#include "space/operation.h"
+#include "nascent/space/operation.h"
 
 namespace nascent {
 

@@ -1,5 +1,5 @@
 // sep_conv_3x3, sep_conv_5x5, sep_conv_7x7: two depthwise separable convolutions, as in NASNet and DARTS.
-#include "space/operation.h"
+#include "nascent/space/operation.h"
 
 namespace nascent {
 

@@ -1,4 +1,4 @@
-#include "space/operation.h"
+#include "nascent/space/operation.h"
 
 namespace nascent {
 

@@ -4,8 +4,8 @@
 
 #include <string>
 
-#include "core/registry.h"
-#include "space/stage.h"
+#include "nascent/core/registry.h"
+#include "nascent/space/stage.h"
 
 namespace nascent {
 

@@ -1,6 +1,6 @@
-#include "space/plan.h"
+#include "nascent/space/plan.h"
 
-#include "core/error.h"
+#include "nascent/core/error.h"
 
 namespace nascent {
 

@@ -8,11 +8,11 @@
 #include <string>
 #include <vector>
 
-#include "core/options.h"
-#include "core/registry.h"
-#include "space/genotype.h"
-#include "space/space.h"
-#include "space/stage.h"
+#include "nascent/core/options.h"
+#include "nascent/core/registry.h"
+#include "nascent/space/genotype.h"
+#include "nascent/space/space.h"
+#include "nascent/space/stage.h"
 
 namespace nascent {
 

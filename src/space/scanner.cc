@@ -1,9 +1,9 @@
-#include "space/scanner.h"
+#include "nascent/space/scanner.h"
 
 #include <algorithm>
 
-#include "core/error.h"
-#include "core/text.h"
+#include "nascent/core/error.h"
+#include "nascent/core/text.h"
 
 namespace nascent {
 

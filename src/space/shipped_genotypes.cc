@@ -1,4 +1,4 @@
-#include "space/shipped_genotypes.h"
+#include "nascent/space/shipped_genotypes.h"
 
 #include <map>
 

@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "space/genotype.h"
+#include "nascent/space/genotype.h"
 
 namespace nascent {
 

@@ -2,8 +2,8 @@
 // ImageNet (mobile).
 #include <algorithm>
 
-#include "core/error.h"
-#include "space/cell_plan.h"
+#include "nascent/core/error.h"
+#include "nascent/space/cell_plan.h"
 
 namespace nascent {
 

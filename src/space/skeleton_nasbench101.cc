@@ -1,7 +1,7 @@
 // The NAS-Bench-101 network: three stacks of cells with max pooling between; its supernet is that of NAS-Bench-1Shot1.
-#include "space/cell_plan.h"
-#include "space/nasbench101.h"
-#include "space/operation.h"
+#include "nascent/space/cell_plan.h"
+#include "nascent/space/nasbench101.h"
+#include "nascent/space/operation.h"
 
 namespace nascent {
 

@@ -1,6 +1,6 @@
 // The NAS-Bench-201 network: three stages of cells, joined by residual blocks that halve the image and double the
 // channels.
-#include "space/cell_plan.h"
+#include "nascent/space/cell_plan.h"
 
 namespace nascent {
 

@@ -1,9 +1,9 @@
-#include "space/space.h"
+#include "nascent/space/space.h"
 
 #include <algorithm>
 
-#include "core/error.h"
-#include "space/space_toml.h"
+#include "nascent/core/error.h"
+#include "nascent/space/space_toml.h"
 
 namespace nascent {
 

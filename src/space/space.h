@@ -15,9 +15,9 @@
 #include <string>
 #include <vector>
 
-#include "core/random.h"
-#include "core/registry.h"
-#include "space/genotype.h"
+#include "nascent/core/random.h"
+#include "nascent/core/registry.h"
+#include "nascent/space/genotype.h"
 
 namespace nascent {
 

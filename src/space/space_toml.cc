@@ -1,13 +1,13 @@
-#include "space/space_toml.h"
+#include "nascent/space/space_toml.h"
 
 #include <toml++/toml.h>
 
 #include <algorithm>
 
-#include "core/error.h"
-#include "core/files.h"
-#include "core/text.h"
-#include "space/cell_space.h"
+#include "nascent/core/error.h"
+#include "nascent/core/files.h"
+#include "nascent/core/text.h"
+#include "nascent/space/cell_space.h"
 
 namespace nascent {
 

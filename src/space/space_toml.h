@@ -5,7 +5,7 @@
 #include <memory>
 #include <string>
 
-#include "space/space.h"
+#include "nascent/space/space.h"
 
 namespace nascent {
 

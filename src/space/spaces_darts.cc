@@ -1,6 +1,6 @@
 // DARTS and the spaces derived from it: S1 and S2 of amended DARTS, NASI's variant, and the cells of ENAS, NASNet and
 // AmoebaNet.
-#include "space/cell_space.h"
+#include "nascent/space/cell_space.h"
 
 namespace nascent {
 

@@ -1,5 +1,5 @@
 // NAS-Bench-201 and the three spaces of NAS-Bench-1Shot1.
-#include "space/cell_space.h"
+#include "nascent/space/cell_space.h"
 
 namespace nascent {
 

@@ -1,6 +1,6 @@
-#include "space/stage.h"
+#include "nascent/space/stage.h"
 
-#include "core/error.h"
+#include "nascent/core/error.h"
 
 namespace nascent {
 

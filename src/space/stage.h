@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "core/shape.h"
+#include "nascent/core/shape.h"
 
 namespace nascent {
 

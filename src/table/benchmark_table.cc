@@ -1,4 +1,4 @@
-#include "table/benchmark_table.h"
+#include "nascent/table/benchmark_table.h"
 
 #include <algorithm>
 #include <cmath>
@@ -6,10 +6,10 @@
 #include <numeric>
 #include <set>
 
-#include "core/error.h"
-#include "core/text.h"
-#include "space/nasbench101.h"
-#include "table/table_file.h"
+#include "nascent/core/error.h"
+#include "nascent/core/text.h"
+#include "nascent/space/nasbench101.h"
+#include "nascent/table/table_file.h"
 
 namespace nascent {
 

@@ -17,9 +17,9 @@
 #include <string>
 #include <vector>
 
-#include "space/space.h"
-#include "table/mapped_file.h"
-#include "table/measure.h"
+#include "nascent/space/space.h"
+#include "nascent/table/mapped_file.h"
+#include "nascent/table/measure.h"
 
 namespace nascent {
 

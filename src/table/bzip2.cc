@@ -1,11 +1,11 @@
-#include "table/bzip2.h"
+#include "nascent/table/bzip2.h"
 
 #include <bzlib.h>
 
 #include <memory>
 
-#include "core/error.h"
-#include "core/files.h"
+#include "nascent/core/error.h"
+#include "nascent/core/files.h"
 
 namespace nascent {
 

@@ -1,9 +1,9 @@
-#include "table/csv.h"
+#include "nascent/table/csv.h"
 
 #include <algorithm>
 #include <utility>
 
-#include "core/error.h"
+#include "nascent/core/error.h"
 
 namespace nascent {
 

@@ -1,14 +1,14 @@
-#include "table/import.h"
+#include "nascent/table/import.h"
 
 #include <algorithm>
 #include <charconv>
 #include <optional>
 
-#include "core/error.h"
-#include "core/files.h"
-#include "core/options.h"
-#include "core/text.h"
-#include "table/csv.h"
+#include "nascent/core/error.h"
+#include "nascent/core/files.h"
+#include "nascent/core/options.h"
+#include "nascent/core/text.h"
+#include "nascent/table/csv.h"
 
 namespace nascent {
 

@@ -4,7 +4,7 @@
 #include <filesystem>
 #include <string>
 
-#include "table/table_builder.h"
+#include "nascent/table/table_builder.h"
 
 namespace nascent {
 

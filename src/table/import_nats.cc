@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <map>
 
-#include "core/error.h"
-#include "core/pickle.h"
-#include "core/progress.h"
-#include "core/text.h"
-#include "table/bzip2.h"
-#include "table/import.h"
+#include "nascent/core/error.h"
+#include "nascent/core/pickle.h"
+#include "nascent/core/progress.h"
+#include "nascent/core/text.h"
+#include "nascent/table/bzip2.h"
+#include "nascent/table/import.h"
 
 namespace nascent {
 

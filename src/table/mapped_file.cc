@@ -1,4 +1,4 @@
-#include "table/mapped_file.h"
+#include "nascent/table/mapped_file.h"
 
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -9,7 +9,7 @@
 #include <cstring>
 #include <utility>
 
-#include "core/error.h"
+#include "nascent/core/error.h"
 
 namespace nascent {
 

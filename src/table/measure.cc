@@ -1,9 +1,9 @@
-#include "table/measure.h"
+#include "nascent/table/measure.h"
 
 #include <charconv>
 #include <optional>
 
-#include "core/error.h"
+#include "nascent/core/error.h"
 
 namespace nascent {
 

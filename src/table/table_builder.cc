@@ -1,13 +1,13 @@
-#include "table/table_builder.h"
+#include "nascent/table/table_builder.h"
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <numeric>
 
-#include "core/error.h"
-#include "core/files.h"
-#include "table/table_file.h"
+#include "nascent/core/error.h"
+#include "nascent/core/files.h"
+#include "nascent/table/table_file.h"
 
 namespace nascent {
 

@@ -13,8 +13,8 @@
 #include <unordered_map>
 #include <vector>
 
-#include "space/space.h"
-#include "table/measure.h"
+#include "nascent/space/space.h"
+#include "nascent/table/measure.h"
 
 namespace nascent {
 

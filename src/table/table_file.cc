@@ -1,10 +1,10 @@
-#include "table/table_file.h"
+#include "nascent/table/table_file.h"
 
 #include <bit>
 #include <cstring>
 
-#include "core/error.h"
-#include "core/files.h"
+#include "nascent/core/error.h"
+#include "nascent/core/files.h"
 
 namespace nascent {
 

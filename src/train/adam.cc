@@ -9,7 +9,7 @@
 
 #include <cmath>
 
-#include "train/optimizer.h"
+#include "nascent/train/optimizer.h"
 
 namespace nascent {
 namespace {

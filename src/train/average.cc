@@ -1,4 +1,4 @@
-#include "train/average.h"
+#include "nascent/train/average.h"
 
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/_foreach_add.h>

@@ -6,8 +6,8 @@
 //   { WeightAverage::Shown shown(average); evaluate(*network, loader); }
 #pragma once
 
-#include "train/state.h"
-#include "train/weights.h"
+#include "nascent/train/state.h"
+#include "nascent/train/weights.h"
 
 namespace nascent {
 

@@ -1,10 +1,10 @@
-#include "train/checkpoints.h"
+#include "nascent/train/checkpoints.h"
 
 #include <charconv>
 #include <string_view>
 
-#include "core/error.h"
-#include "core/log.h"
+#include "nascent/core/error.h"
+#include "nascent/core/log.h"
 
 namespace nascent {
 namespace {

@@ -6,7 +6,7 @@
 #include <map>
 #include <optional>
 
-#include "train/state.h"
+#include "nascent/train/state.h"
 
 namespace nascent {
 

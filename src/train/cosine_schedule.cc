@@ -1,7 +1,7 @@
 #include <cmath>
 #include <numbers>
 
-#include "train/schedule.h"
+#include "nascent/train/schedule.h"
 
 namespace nascent {
 namespace {

@@ -1,4 +1,4 @@
-#include "train/evaluate.h"
+#include "nascent/train/evaluate.h"
 
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/from_blob.h>
@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <memory>
 
-#include "train/loss.h"
+#include "nascent/train/loss.h"
 
 namespace nascent {
 namespace {

@@ -5,9 +5,9 @@
 
 #include <cstdint>
 
-#include "core/options.h"
-#include "data/loader.h"
-#include "nn/network.h"
+#include "nascent/core/options.h"
+#include "nascent/data/loader.h"
+#include "nascent/nn/network.h"
 
 namespace nascent {
 

@@ -1,12 +1,12 @@
-#include "train/loop.h"
+#include "nascent/train/loop.h"
 
 #include <chrono>
 #include <cmath>
 
-#include "core/error.h"
-#include "core/interrupt.h"
-#include "core/log.h"
-#include "core/progress.h"
+#include "nascent/core/error.h"
+#include "nascent/core/interrupt.h"
+#include "nascent/core/log.h"
+#include "nascent/core/progress.h"
 
 namespace nascent {
 namespace {

@@ -9,9 +9,9 @@
 #include <cstdint>
 #include <string>
 
-#include "core/events.h"
-#include "train/checkpoints.h"
-#include "train/state.h"
+#include "nascent/core/events.h"
+#include "nascent/train/checkpoints.h"
+#include "nascent/train/state.h"
 
 namespace nascent {
 

@@ -1,4 +1,4 @@
-#include "train/loss.h"
+#include "nascent/train/loss.h"
 
 #include <ATen/core/Reduction.h>
 #include <ATen/ops/cross_entropy_loss.h>

@@ -1,9 +1,9 @@
-#include "train/model.h"
+#include "nascent/train/model.h"
 
-#include "core/error.h"
-#include "train/plan_json.h"
-#include "train/state.h"
-#include "train/weights.h"
+#include "nascent/core/error.h"
+#include "nascent/train/plan_json.h"
+#include "nascent/train/state.h"
+#include "nascent/train/weights.h"
 
 namespace nascent {
 namespace {

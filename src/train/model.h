@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "data/statistics.h"
-#include "nn/network.h"
-#include "space/genotype.h"
+#include "nascent/data/statistics.h"
+#include "nascent/nn/network.h"
+#include "nascent/space/genotype.h"
 
 namespace nascent {
 

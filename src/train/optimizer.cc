@@ -1,4 +1,4 @@
-#include "train/optimizer.h"
+#include "nascent/train/optimizer.h"
 
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/_foreach_add.h>
@@ -8,7 +8,7 @@
 #include <ATen/ops/stack.h>
 #include <ATen/ops/zeros_like.h>
 
-#include "core/error.h"
+#include "nascent/core/error.h"
 
 namespace nascent {
 

@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "core/options.h"
-#include "core/registry.h"
-#include "train/state.h"
+#include "nascent/core/options.h"
+#include "nascent/core/registry.h"
+#include "nascent/train/state.h"
 
 namespace nascent {
 

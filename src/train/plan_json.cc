@@ -1,8 +1,8 @@
-#include "train/plan_json.h"
+#include "nascent/train/plan_json.h"
 
 #include <utility>
 
-#include "core/error.h"
+#include "nascent/core/error.h"
 
 namespace nascent {
 namespace {

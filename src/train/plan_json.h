@@ -2,8 +2,8 @@
 // plan came from.
 #pragma once
 
-#include "core/options.h"
-#include "space/plan.h"
+#include "nascent/core/options.h"
+#include "nascent/space/plan.h"
 
 namespace nascent {
 

@@ -1,4 +1,4 @@
-#include "train/schedule.h"
+#include "nascent/train/schedule.h"
 
 #include <algorithm>
 

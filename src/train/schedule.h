@@ -4,8 +4,8 @@
 #include <memory>
 #include <string>
 
-#include "core/options.h"
-#include "core/registry.h"
+#include "nascent/core/options.h"
+#include "nascent/core/registry.h"
 
 namespace nascent {
 

@@ -1,11 +1,11 @@
-#include "train/second_order.h"
+#include "nascent/train/second_order.h"
 
 #include <ATen/ATen.h>
 #include <torch/csrc/autograd/autograd.h>
 
 #include <cmath>
 
-#include "core/error.h"
+#include "nascent/core/error.h"
 
 namespace nascent {
 

@@ -2,8 +2,8 @@
 #include <ATen/ops/_foreach_add.h>
 #include <ATen/ops/_foreach_mul.h>
 
-#include "core/error.h"
-#include "train/optimizer.h"
+#include "nascent/core/error.h"
+#include "nascent/train/optimizer.h"
 
 namespace nascent {
 namespace {

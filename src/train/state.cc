@@ -1,4 +1,4 @@
-#include "train/state.h"
+#include "nascent/train/state.h"
 
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/empty.h>
@@ -7,9 +7,9 @@
 #include <cstring>
 #include <utility>
 
-#include "core/error.h"
-#include "core/files.h"
-#include "core/text.h"
+#include "nascent/core/error.h"
+#include "nascent/core/files.h"
+#include "nascent/core/text.h"
 
 namespace nascent {
 namespace {

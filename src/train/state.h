@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-#include "core/options.h"
+#include "nascent/core/options.h"
 
 namespace nascent {
 

@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "train/schedule.h"
+#include "nascent/train/schedule.h"
 
 namespace nascent {
 namespace {

@@ -1,4 +1,4 @@
-#include "train/trainer.h"
+#include "nascent/train/trainer.h"
 
 namespace nascent {
 

@@ -1,4 +1,4 @@
-#include "train/trainer.h"
+#include "nascent/train/trainer.h"
 
 #include <ATen/ops/empty.h>
 #include <fmt/format.h>

@@ -11,15 +11,15 @@
 #include <optional>
 #include <string>
 
-#include "data/loader.h"
-#include "nn/network.h"
-#include "train/average.h"
-#include "train/evaluate.h"
-#include "train/loop.h"
-#include "train/loss.h"
-#include "train/optimizer.h"
-#include "train/schedule.h"
-#include "train/weights.h"
+#include "nascent/data/loader.h"
+#include "nascent/nn/network.h"
+#include "nascent/train/average.h"
+#include "nascent/train/evaluate.h"
+#include "nascent/train/loop.h"
+#include "nascent/train/loss.h"
+#include "nascent/train/optimizer.h"
+#include "nascent/train/schedule.h"
+#include "nascent/train/weights.h"
 
 namespace nascent {
 

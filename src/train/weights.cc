@@ -1,4 +1,4 @@
-#include "train/weights.h"
+#include "nascent/train/weights.h"
 
 #include <ATen/core/grad_mode.h>
 

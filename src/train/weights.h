@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "train/state.h"
+#include "nascent/train/state.h"
 
 namespace nascent {
 

@@ -1,9 +1,9 @@
 #include <gmock/gmock.h>
 
-#include "cli/help.h"
 #include "cli/program.h"
-#include "cli/recipes.h"
-#include "core/text.h"
+#include "nascent/cli/help.h"
+#include "nascent/cli/recipes.h"
+#include "nascent/core/text.h"
 
 namespace nascent {
 namespace {

@@ -14,10 +14,10 @@
 #include <thread>
 #include <vector>
 
-#include "core/files.h"
-#include "core/options.h"
-#include "core/random.h"
-#include "run/subprocess.h"
+#include "nascent/core/files.h"
+#include "nascent/core/options.h"
+#include "nascent/core/random.h"
+#include "nascent/run/subprocess.h"
 
 namespace nascent {
 

@@ -1,9 +1,9 @@
-#include "cli/scale.h"
+#include "nascent/cli/scale.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "core/error.h"
+#include "nascent/core/error.h"
 
 namespace nascent {
 namespace {

@@ -1,8 +1,8 @@
 #include <gmock/gmock.h>
 
 #include "cli/program.h"
-#include "space/space.h"
-#include "table/csv.h"
+#include "nascent/space/space.h"
+#include "nascent/table/csv.h"
 
 namespace nascent {
 namespace {

@@ -1,8 +1,8 @@
 #include <gmock/gmock.h>
 
 #include "cli/program.h"
-#include "core/text.h"
-#include "space/space.h"
+#include "nascent/core/text.h"
+#include "nascent/space/space.h"
 
 namespace nascent {
 namespace {
@@ -75,9 +75,9 @@ TEST_F(TableVerbTest, ASearchReportsRankAndRegret) {
       json_of({"search", "--space", "nasbench201", "--table",   table(), "--data",  "random",   "--size",
                "32",     "--shape", "3,8,8",       "--epochs",  "1",     "--batch", "16",       "--channels",
                "4",      "--cells", "1",           "--threads", "1",     "--out",   path("run")});
-  const Json& standing = found.at("table").at("toy");
-  EXPECT_EQ(standing.at("of"), 15625);
-  EXPECT_EQ(standing.at("test").get<double>() + standing.at("regret").get<double>(), 95);
+  const Json& rank_in = found.at("table").at("toy");
+  EXPECT_EQ(rank_in.at("of"), 15625);
+  EXPECT_EQ(rank_in.at("test").get<double>() + rank_in.at("regret").get<double>(), 95);
   EXPECT_THAT(read_file(path("run/report.html")), AllOf(HasSubstr("of 15625 on toy"), HasSubstr("Regret")));
 }
 

@@ -5,11 +5,11 @@
 #include <cstdlib>
 #include <filesystem>
 
-#include "core/error.h"
-#include "core/files.h"
-#include "core/progress.h"
-#include "core/registry.h"
-#include "core/text.h"
+#include "nascent/core/error.h"
+#include "nascent/core/files.h"
+#include "nascent/core/progress.h"
+#include "nascent/core/registry.h"
+#include "nascent/core/text.h"
 
 namespace nascent {
 namespace {

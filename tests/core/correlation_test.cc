@@ -1,10 +1,10 @@
-#include "core/correlation.h"
+#include "nascent/core/correlation.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 
-#include "core/random.h"
+#include "nascent/core/random.h"
 
 namespace nascent {
 namespace {

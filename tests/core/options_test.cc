@@ -1,9 +1,9 @@
-#include "core/options.h"
+#include "nascent/core/options.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "core/error.h"
+#include "nascent/core/error.h"
 
 namespace nascent {
 namespace {
@@ -29,7 +29,7 @@ struct Sample {
     train.add("schedule", schedule, "how the rate falls").one_of({"cosine", "linear"});
     train.add("transforms", transforms, "of images");
     train.add("shape", shape, "of images");
-    table.section("arch", "Architecture.").add("lr", other_lr, "learning rate");
+    table.section("arch", "ArchitectureParameters.").add("lr", other_lr, "learning rate");
   }
 };
 

@@ -1,10 +1,10 @@
-#include "core/pickle.h"
+#include "nascent/core/pickle.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "core/error.h"
 #include "core/pickle_fixtures.h"
+#include "nascent/core/error.h"
 
 namespace nascent {
 namespace {

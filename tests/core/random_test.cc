@@ -1,4 +1,4 @@
-#include "core/random.h"
+#include "nascent/core/random.h"
 
 #include <gtest/gtest.h>
 

@@ -15,11 +15,11 @@
 #include <jpeglib.h>
 #include <zlib.h>
 
-#include "core/error.h"
-#include "core/files.h"
 #include "core/pickle_fixtures.h"
-#include "data/image.h"
-#include "data/memory_dataset.h"
+#include "nascent/core/error.h"
+#include "nascent/core/files.h"
+#include "nascent/data/image.h"
+#include "nascent/data/memory_dataset.h"
 
 namespace nascent {
 

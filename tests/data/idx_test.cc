@@ -1,4 +1,4 @@
-#include "data/idx.h"
+#include "nascent/data/idx.h"
 
 #include "data/fixtures.h"
 

@@ -1,4 +1,4 @@
-#include "data/image_data.h"
+#include "nascent/data/image_data.h"
 
 #include "data/fixtures.h"
 

@@ -1,4 +1,4 @@
-#include "data/image_file.h"
+#include "nascent/data/image_file.h"
 
 #include "data/fixtures.h"
 

@@ -1,6 +1,6 @@
 #include "data/fixtures.h"
-#include "data/image_data.h"
-#include "data/loader.h"
+#include "nascent/data/image_data.h"
+#include "nascent/data/loader.h"
 
 namespace nascent {
 namespace {

@@ -1,4 +1,4 @@
-#include "data/loader.h"
+#include "nascent/data/loader.h"
 
 #include <algorithm>
 #include <numeric>

@@ -1,5 +1,5 @@
 #include "data/fixtures.h"
-#include "data/statistics.h"
+#include "nascent/data/statistics.h"
 
 namespace nascent {
 namespace {

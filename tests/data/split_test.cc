@@ -1,4 +1,4 @@
-#include "data/split.h"
+#include "nascent/data/split.h"
 
 #include <algorithm>
 

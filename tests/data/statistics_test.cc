@@ -1,4 +1,4 @@
-#include "data/statistics.h"
+#include "nascent/data/statistics.h"
 
 #include <cmath>
 

@@ -2,8 +2,8 @@
 #include <set>
 
 #include "data/fixtures.h"
-#include "data/resample.h"
-#include "data/transform_pipeline.h"
+#include "nascent/data/resample.h"
+#include "nascent/data/transform_pipeline.h"
 
 namespace nascent {
 namespace {

@@ -1,5 +1,5 @@
 // Passes through random cells. This file is also built with AddressSanitizer and UBSan, see tests/CMakeLists.txt.
-#include "kernels/cell_run.h"
+#include "nascent/kernels/cell_run.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -7,9 +7,9 @@
 #include <cmath>
 #include <limits>
 
-#include "kernels/isa.h"
-#include "kernels/memory.h"
 #include "kernels/random_cell.h"
+#include "nascent/kernels/isa.h"
+#include "nascent/kernels/memory.h"
 
 namespace nascent::kernels {
 namespace {

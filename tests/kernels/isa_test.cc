@@ -1,12 +1,12 @@
-#include "kernels/isa.h"
+#include "nascent/kernels/isa.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
-#include "core/error.h"
-#include "kernels/image_kernels.h"
+#include "nascent/core/error.h"
+#include "nascent/kernels/image_kernels.h"
 
 namespace nascent::kernels {
 namespace {

@@ -1,4 +1,4 @@
-#include "kernels/memory.h"
+#include "nascent/kernels/memory.h"
 
 #include <gtest/gtest.h>
 
@@ -6,7 +6,7 @@
 #include <memory>
 #include <new>
 
-#include "core/random.h"
+#include "nascent/core/random.h"
 
 namespace nascent::kernels {
 namespace {

@@ -5,8 +5,8 @@
 #include <utility>
 #include <vector>
 
-#include "core/random.h"
-#include "kernels/cell_run.h"
+#include "nascent/core/random.h"
+#include "nascent/kernels/cell_run.h"
 
 namespace nascent::kernels {
 

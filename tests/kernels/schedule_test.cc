@@ -1,4 +1,4 @@
-#include "kernels/schedule.h"
+#include "nascent/kernels/schedule.h"
 
 #include <gtest/gtest.h>
 

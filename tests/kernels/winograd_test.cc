@@ -1,4 +1,4 @@
-#include "kernels/winograd.h"
+#include "nascent/kernels/winograd.h"
 
 #include <gtest/gtest.h>
 

@@ -1,12 +1,12 @@
-#include "nn/cell.h"
+#include "nascent/nn/cell.h"
 
 #include <gtest/gtest.h>
 #include <torch/torch.h>
 
-#include "core/error.h"
-#include "nn/initialiser.h"
+#include "nascent/core/error.h"
+#include "nascent/nn/initialiser.h"
+#include "nascent/space/cell_plan.h"
 #include "nn/samples.h"
-#include "space/cell_plan.h"
 
 namespace nascent {
 namespace {

@@ -1,5 +1,5 @@
 // The fused engine against its plain twin, in float and in double.
-#include "nn/fused_cell.h"
+#include "nascent/nn/fused_cell.h"
 
 #include <ATen/ATen.h>
 #include <ATen/Parallel.h>
@@ -10,16 +10,16 @@
 #include <cmath>
 #include <functional>
 
-#include "core/random.h"
-#include "kernels/isa.h"
-#include "kernels/memory.h"
-#include "nn/cell.h"
-#include "nn/engine.h"
-#include "nn/initialiser.h"
-#include "nn/network.h"
-#include "space/genotype.h"
-#include "space/plan.h"
-#include "space/space.h"
+#include "nascent/core/random.h"
+#include "nascent/kernels/isa.h"
+#include "nascent/kernels/memory.h"
+#include "nascent/nn/cell.h"
+#include "nascent/nn/engine.h"
+#include "nascent/nn/initialiser.h"
+#include "nascent/nn/network.h"
+#include "nascent/space/genotype.h"
+#include "nascent/space/plan.h"
+#include "nascent/space/space.h"
 
 namespace nascent {
 namespace {

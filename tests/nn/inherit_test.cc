@@ -1,9 +1,9 @@
-#include "nn/inherit.h"
+#include "nascent/nn/inherit.h"
 
 #include <gtest/gtest.h>
 #include <torch/torch.h>
 
-#include "core/error.h"
+#include "nascent/core/error.h"
 #include "nn/samples.h"
 
 namespace nascent {

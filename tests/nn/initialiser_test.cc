@@ -1,4 +1,4 @@
-#include "nn/initialiser.h"
+#include "nascent/nn/initialiser.h"
 
 #include <gtest/gtest.h>
 #include <torch/torch.h>
@@ -7,9 +7,9 @@
 #include <map>
 #include <string>
 
-#include "core/error.h"
+#include "nascent/core/error.h"
+#include "nascent/nn/stage_sequence.h"
 #include "nn/samples.h"
-#include "nn/stage_sequence.h"
 
 namespace nascent {
 namespace {

@@ -1,12 +1,12 @@
-#include "nn/layer.h"
+#include "nascent/nn/layer.h"
 
 #include <gtest/gtest.h>
 #include <torch/torch.h>
 
-#include "core/error.h"
-#include "nn/initialiser.h"
+#include "nascent/core/error.h"
+#include "nascent/nn/initialiser.h"
+#include "nascent/nn/stage_sequence.h"
 #include "nn/samples.h"
-#include "nn/stage_sequence.h"
 
 namespace nascent {
 namespace {

@@ -1,13 +1,13 @@
-#include "nn/memory_estimate.h"
+#include "nascent/nn/memory_estimate.h"
 
 #include <ATen/ATen.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "core/error.h"
-#include "kernels/memory.h"
-#include "nn/network.h"
-#include "space/space.h"
+#include "nascent/core/error.h"
+#include "nascent/kernels/memory.h"
+#include "nascent/nn/network.h"
+#include "nascent/space/space.h"
 
 namespace nascent {
 namespace {

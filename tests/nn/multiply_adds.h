@@ -9,7 +9,7 @@
 #include <memory>
 #include <vector>
 
-#include "nn/engine.h"
+#include "nascent/nn/engine.h"
 
 namespace nascent::testing_nn {
 

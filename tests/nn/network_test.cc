@@ -1,4 +1,4 @@
-#include "nn/network.h"
+#include "nascent/nn/network.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -8,10 +8,10 @@
 #include <string>
 #include <vector>
 
-#include "core/error.h"
+#include "nascent/core/error.h"
+#include "nascent/nn/threads.h"
 #include "nn/multiply_adds.h"
 #include "nn/samples.h"
-#include "nn/threads.h"
 
 namespace nascent {
 namespace {

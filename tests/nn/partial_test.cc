@@ -2,12 +2,12 @@
 #include <gtest/gtest.h>
 #include <torch/torch.h>
 
-#include "nn/inherit.h"
-#include "nn/mixed_operation.h"
+#include "nascent/nn/inherit.h"
+#include "nascent/nn/mixed_operation.h"
+#include "nascent/nn/network.h"
+#include "nascent/space/cell_plan.h"
 #include "nn/multiply_adds.h"
-#include "nn/network.h"
 #include "nn/samples.h"
-#include "space/cell_plan.h"
 
 namespace nascent {
 namespace {

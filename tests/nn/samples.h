@@ -7,10 +7,10 @@
 #include <string>
 #include <vector>
 
-#include "core/random.h"
-#include "nn/mixture.h"
-#include "space/plan.h"
-#include "space/space.h"
+#include "nascent/core/random.h"
+#include "nascent/nn/mixture.h"
+#include "nascent/space/plan.h"
+#include "nascent/space/space.h"
 
 namespace nascent::testing_nn {
 

@@ -4,10 +4,10 @@
 
 #include <algorithm>
 
-#include "core/error.h"
-#include "nn/inherit.h"
+#include "nascent/core/error.h"
+#include "nascent/nn/inherit.h"
+#include "nascent/nn/network.h"
 #include "nn/multiply_adds.h"
-#include "nn/network.h"
 #include "nn/samples.h"
 
 namespace nascent {

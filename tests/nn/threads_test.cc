@@ -1,14 +1,28 @@
-#include "nn/threads.h"
+#include "nascent/nn/threads.h"
 
 #include <ATen/ATen.h>
 #include <ATen/Parallel.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "core/error.h"
+#include <array>
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+#include <string>
+
+#include "nascent/core/error.h"
 
 namespace nascent {
 namespace {
+
+std::string output_of(const std::string& command) {
+  const std::unique_ptr<FILE, int (*)(FILE*)> pipe(popen(command.c_str(), "r"), pclose);
+  std::string text;
+  std::array<char, 256> part{};
+  while (fgets(part.data(), part.size(), pipe.get())) text += part.data();
+  return text;
+}
 
 TEST(Threads, AreTakenOverByTheEngine) {
   const int before = at::get_num_threads();
@@ -36,6 +50,16 @@ TEST(Threads, MisdetectedCpusGetABetterBlasCore) {
   EXPECT_EQ(better_blas_core("Prescott", false, false), "");
   EXPECT_EQ(better_blas_core("Zen", true, false), "");
   EXPECT_EQ(better_blas_core("", true, true), "");
+}
+
+// libgomp has no function that tells its policy, so a child is asked to print what it resolved at start-up.
+TEST(Threads, WaitPassivelyUnlessToldOtherwise) {
+  const std::string self = std::filesystem::read_symlink("/proc/self/exe").string();
+  const auto policy = [&](const std::string& environment) {
+    return output_of(environment + " OMP_DISPLAY_ENV=true '" + self + "' --gtest_list_tests 2>&1 | grep WAIT_POLICY");
+  };
+  EXPECT_THAT(policy("env -u OMP_WAIT_POLICY"), testing::HasSubstr("PASSIVE"));
+  EXPECT_THAT(policy("OMP_WAIT_POLICY=active"), testing::HasSubstr("ACTIVE"));
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-#include "nn/weighted_sum.h"
+#include "nascent/nn/weighted_sum.h"
 
 #include <gtest/gtest.h>
 #include <torch/torch.h>

@@ -1,4 +1,4 @@
-#include "run/event_store.h"
+#include "nascent/run/event_store.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,8 +8,8 @@
 
 #include <thread>
 
-#include "core/error.h"
-#include "core/files.h"
+#include "nascent/core/error.h"
+#include "nascent/core/files.h"
 #include "run/sample_run.h"
 
 namespace nascent {

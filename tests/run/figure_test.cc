@@ -1,4 +1,4 @@
-#include "run/figure.h"
+#include "nascent/run/figure.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "run/plot.h"
+#include "nascent/run/plot.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -6,7 +6,7 @@
 #include <cmath>
 #include <filesystem>
 
-#include "run/svg.h"
+#include "nascent/run/svg.h"
 
 namespace nascent {
 namespace {

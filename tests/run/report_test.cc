@@ -1,16 +1,16 @@
-#include "run/report.h"
+#include "nascent/run/report.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cstdlib>
 
-#include "core/files.h"
-#include "run/collapse_section.h"
-#include "run/event_store.h"
-#include "run/html.h"
+#include "nascent/core/files.h"
+#include "nascent/run/collapse_section.h"
+#include "nascent/run/event_store.h"
+#include "nascent/run/html.h"
+#include "nascent/run/stage_section.h"
 #include "run/sample_run.h"
-#include "run/stage_section.h"
 
 namespace nascent {
 namespace {
@@ -81,7 +81,8 @@ TEST_F(ReportTest, HoldsWhatAReaderAsksFor) {
   const std::string page = read_file(run.report_path());
   EXPECT_THAT(page, AllOf(HasSubstr("88.12 %"), HasSubstr("3.35 M"), HasSubstr("528 M"), HasSubstr("Recipe <b>darts")));
   EXPECT_THAT(page, AllOf(HasSubstr("Learning rate"), HasSubstr("Skip connections"), HasSubstr("Accuracy (%)")));
-  EXPECT_THAT(page, AllOf(HasSubstr("Architecture weights"), HasSubstr("Mean entropy"), HasSubstr("dil_conv_5x5")));
+  EXPECT_THAT(page,
+              AllOf(HasSubstr("ArchitectureParameters weights"), HasSubstr("Mean entropy"), HasSubstr("dil_conv_5x5")));
   EXPECT_THAT(page, HasSubstr("nascent search --space darts"));
   EXPECT_EQ(unbalanced_tag(page), "");
 }

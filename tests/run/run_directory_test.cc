@@ -1,12 +1,12 @@
-#include "run/run_directory.h"
+#include "nascent/run/run_directory.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "core/error.h"
-#include "core/files.h"
+#include "nascent/core/error.h"
+#include "nascent/core/files.h"
 #include "run/sample_run.h"
 
 namespace nascent {

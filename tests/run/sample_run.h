@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "core/events.h"
-#include "run/run_directory.h"
-#include "space/genotype.h"
+#include "nascent/core/events.h"
+#include "nascent/run/run_directory.h"
+#include "nascent/space/genotype.h"
 
 namespace nascent {
 

@@ -1,4 +1,4 @@
-#include "run/subprocess.h"
+#include "nascent/run/subprocess.h"
 
 #include <gtest/gtest.h>
 

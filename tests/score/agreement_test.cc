@@ -1,4 +1,4 @@
-#include "score/agreement.h"
+#include "nascent/score/agreement.h"
 
 #include <gtest/gtest.h>
 

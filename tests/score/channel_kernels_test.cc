@@ -1,4 +1,4 @@
-#include "score/channel_kernels.h"
+#include "nascent/score/channel_kernels.h"
 
 #include <gtest/gtest.h>
 

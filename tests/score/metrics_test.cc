@@ -3,8 +3,8 @@
 
 #include <cmath>
 
-#include "score/curvature.h"
-#include "score/probe.h"
+#include "nascent/score/curvature.h"
+#include "nascent/score/probe.h"
 #include "score/samples.h"
 
 namespace nascent {

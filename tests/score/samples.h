@@ -6,10 +6,10 @@
 #include <string>
 #include <vector>
 
-#include "nn/layer.h"
-#include "nn/network.h"
+#include "nascent/nn/layer.h"
+#include "nascent/nn/network.h"
+#include "nascent/score/probe.h"
 #include "nn/samples.h"
-#include "score/probe.h"
 
 namespace nascent::testing_score {
 

@@ -1,4 +1,4 @@
-#include "score/scorer.h"
+#include "nascent/score/scorer.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -6,8 +6,8 @@
 #include <cmath>
 #include <fstream>
 
-#include "core/files.h"
-#include "core/interrupt.h"
+#include "nascent/core/files.h"
+#include "nascent/core/interrupt.h"
 #include "score/samples.h"
 
 namespace nascent {

@@ -1,8 +1,8 @@
-#include "score/tape.h"
+#include "nascent/score/tape.h"
 
 #include <gtest/gtest.h>
 
-#include "score/passes.h"
+#include "nascent/score/passes.h"
 #include "score/samples.h"
 
 namespace nascent {

@@ -4,10 +4,10 @@
 #include <cmath>
 #include <numbers>
 
-#include "score/probe.h"
-#include "score/sample_gradients.h"
+#include "nascent/score/probe.h"
+#include "nascent/score/sample_gradients.h"
+#include "nascent/space/cell_plan.h"
 #include "score/samples.h"
-#include "space/cell_plan.h"
 
 namespace nascent {
 namespace {

@@ -1,9 +1,9 @@
-#include "search/discretisation.h"
+#include "nascent/search/discretisation.h"
 
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
-#include "search/one_shot.h"
+#include "nascent/search/one_shot/one_hot.h"
 
 namespace nascent {
 namespace {

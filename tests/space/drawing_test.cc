@@ -1,7 +1,7 @@
-#include "space/drawing.h"
+#include "nascent/space/drawing.h"
 
+#include "nascent/space/operation.h"
 #include "space/error_text.h"
-#include "space/operation.h"
 
 namespace nascent {
 namespace {

@@ -6,7 +6,7 @@
 
 #include <string>
 
-#include "core/error.h"
+#include "nascent/core/error.h"
 
 namespace nascent {
 

@@ -1,11 +1,11 @@
-#include "space/genotype.h"
+#include "nascent/space/genotype.h"
 
 #include <cstdio>
 #include <filesystem>
 
-#include "core/files.h"
+#include "nascent/core/files.h"
+#include "nascent/space/space.h"
 #include "space/error_text.h"
-#include "space/space.h"
 
 namespace nascent {
 namespace {

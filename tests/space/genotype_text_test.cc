@@ -1,7 +1,7 @@
-#include "core/random.h"
+#include "nascent/core/random.h"
+#include "nascent/space/genotype.h"
+#include "nascent/space/space.h"
 #include "space/error_text.h"
-#include "space/genotype.h"
-#include "space/space.h"
 
 namespace nascent {
 namespace {

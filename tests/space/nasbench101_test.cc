@@ -1,12 +1,12 @@
-#include "space/nasbench101.h"
+#include "nascent/space/nasbench101.h"
 
 #include <algorithm>
 #include <set>
 
-#include "core/random.h"
+#include "nascent/core/random.h"
+#include "nascent/space/nasbench101_graph.h"
+#include "nascent/space/space.h"
 #include "space/error_text.h"
-#include "space/nasbench101_graph.h"
-#include "space/space.h"
 
 namespace nascent {
 namespace {

@@ -1,11 +1,11 @@
-#include "space/plan.h"
+#include "nascent/space/plan.h"
 
 #include <map>
 
-#include "core/random.h"
+#include "nascent/core/random.h"
+#include "nascent/space/nasbench101.h"
+#include "nascent/space/operation.h"
 #include "space/error_text.h"
-#include "space/nasbench101.h"
-#include "space/operation.h"
 
 namespace nascent {
 namespace {

@@ -1,12 +1,12 @@
-#include "space/space.h"
+#include "nascent/space/space.h"
 
 #include <algorithm>
 #include <cmath>
 #include <set>
 
-#include "core/random.h"
+#include "nascent/core/random.h"
+#include "nascent/space/operation.h"
 #include "space/error_text.h"
-#include "space/operation.h"
 
 namespace nascent {
 namespace {

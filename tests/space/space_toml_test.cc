@@ -1,10 +1,10 @@
-#include "space/space_toml.h"
+#include "nascent/space/space_toml.h"
 
 #include <cmath>
 
-#include "core/random.h"
+#include "nascent/core/random.h"
+#include "nascent/space/plan.h"
 #include "space/error_text.h"
-#include "space/plan.h"
 
 namespace nascent {
 namespace {

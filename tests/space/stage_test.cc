@@ -1,8 +1,8 @@
-#include "space/stage.h"
+#include "nascent/space/stage.h"
 
 #include <gtest/gtest.h>
 
-#include "core/error.h"
+#include "nascent/core/error.h"
 
 namespace nascent {
 namespace {

@@ -1,9 +1,9 @@
-#include "table/benchmark_table.h"
+#include "nascent/table/benchmark_table.h"
 
 #include <cmath>
 
+#include "nascent/table/table_rank.h"
 #include "table/fixtures.h"
-#include "table/standing.h"
 
 namespace nascent {
 namespace {
@@ -97,7 +97,7 @@ TEST_F(BenchmarkTableTest, CostIsScaledFromTheScheduleThatIsKnown) {
 
 TEST_F(BenchmarkTableTest, StandingsGatherWhatIsKnown) {
   const BenchmarkTable table(three());
-  const auto all = standings(table, table.row_of_number(5));
+  const auto all = table_ranks(table, table.row_of_number(5));
   ASSERT_EQ(all.size(), 2u);
   EXPECT_EQ(all[0].budget, Budget(12));
   EXPECT_EQ(*all[0].test, 60);
@@ -108,7 +108,7 @@ TEST_F(BenchmarkTableTest, StandingsGatherWhatIsKnown) {
   EXPECT_EQ(all[1].budget, Budget(200));
   EXPECT_FALSE(all[1].valid.has_value());
   EXPECT_EQ(all[1].of, 2u);
-  EXPECT_EQ(final_standings(table, table.row_of_number(5)).at("toy").at("test"), 62);
+  EXPECT_EQ(final_table_ranks(table, table.row_of_number(5)).at("toy").at("test"), 62);
 }
 
 TEST_F(BenchmarkTableTest, WhatIsMissingIsNamed) {

@@ -1,4 +1,4 @@
-#include "table/bzip2.h"
+#include "nascent/table/bzip2.h"
 
 #include <bzlib.h>
 

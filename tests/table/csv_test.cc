@@ -1,4 +1,4 @@
-#include "table/csv.h"
+#include "nascent/table/csv.h"
 
 #include "table/fixtures.h"
 

@@ -8,10 +8,10 @@
 #include <filesystem>
 #include <string>
 
-#include "core/error.h"
-#include "core/files.h"
-#include "table/benchmark_table.h"
-#include "table/table_builder.h"
+#include "nascent/core/error.h"
+#include "nascent/core/files.h"
+#include "nascent/table/benchmark_table.h"
+#include "nascent/table/table_builder.h"
 
 namespace nascent {
 

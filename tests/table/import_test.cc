@@ -1,6 +1,6 @@
-#include "table/import.h"
+#include "nascent/table/import.h"
 
-#include "space/nasbench101.h"
+#include "nascent/space/nasbench101.h"
 #include "table/fixtures.h"
 
 namespace nascent {

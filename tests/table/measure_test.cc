@@ -1,4 +1,4 @@
-#include "table/measure.h"
+#include "nascent/table/measure.h"
 
 #include "table/fixtures.h"
 

@@ -1,4 +1,4 @@
-#include "train/average.h"
+#include "nascent/train/average.h"
 
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "train/checkpoints.h"
+#include "nascent/train/checkpoints.h"
 
 #include <ATen/ATen.h>
 #include <gmock/gmock.h>
@@ -6,7 +6,7 @@
 #include <fstream>
 #include <set>
 
-#include "core/files.h"
+#include "nascent/core/files.h"
 #include "train/toy.h"
 
 namespace nascent {

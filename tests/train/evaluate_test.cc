@@ -1,9 +1,9 @@
-#include "train/evaluate.h"
+#include "nascent/train/evaluate.h"
 
 #include <ATen/ATen.h>
 #include <gmock/gmock.h>
 
-#include "train/loss.h"
+#include "nascent/train/loss.h"
 #include "train/toy.h"
 
 namespace nascent {

@@ -1,12 +1,12 @@
-#include "train/loop.h"
+#include "nascent/train/loop.h"
 
 #include <gmock/gmock.h>
 
 #include <cmath>
 
-#include "core/error.h"
-#include "core/files.h"
-#include "core/interrupt.h"
+#include "nascent/core/error.h"
+#include "nascent/core/files.h"
+#include "nascent/core/interrupt.h"
 #include "train/toy.h"
 
 namespace nascent {

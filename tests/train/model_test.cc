@@ -1,11 +1,11 @@
-#include "train/model.h"
+#include "nascent/train/model.h"
 
 #include <gmock/gmock.h>
 
-#include "core/error.h"
-#include "core/files.h"
-#include "train/evaluate.h"
-#include "train/plan_json.h"
+#include "nascent/core/error.h"
+#include "nascent/core/files.h"
+#include "nascent/train/evaluate.h"
+#include "nascent/train/plan_json.h"
 #include "train/toy.h"
 
 namespace nascent {

@@ -1,11 +1,11 @@
-#include "train/optimizer.h"
+#include "nascent/train/optimizer.h"
 
 #include <gmock/gmock.h>
 #include <torch/torch.h>
 
 #include <cmath>
 
-#include "core/error.h"
+#include "nascent/core/error.h"
 
 namespace nascent {
 namespace {
@@ -160,7 +160,7 @@ TEST(OptimizerOptions, CanStandInSeveralSections) {
   OptionTable table;
   OptimizerOptions weights, architecture;
   weights.declare(table, "weights", "Weights.");
-  architecture.declare(table, "architecture", "Architecture.");
+  architecture.declare(table, "architecture", "ArchitectureParameters.");
   table.read_toml("[weights]\nlr = 0.5\n[architecture]\noptimizer = 'adam'\nweight-decay = 1e-3\n", "test");
   EXPECT_EQ(weights.lr, 0.5);
   EXPECT_EQ(architecture.optimizer, "adam");

@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "core/random.h"
+#include "nascent/core/random.h"
 
 namespace nascent {
 

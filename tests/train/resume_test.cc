@@ -10,9 +10,9 @@
 #include <cstdlib>
 #include <thread>
 
-#include "core/files.h"
-#include "core/interrupt.h"
-#include "core/log.h"
+#include "nascent/core/files.h"
+#include "nascent/core/interrupt.h"
+#include "nascent/core/log.h"
 #include "train/toy.h"
 
 extern char** environ;

@@ -1,10 +1,10 @@
-#include "train/schedule.h"
+#include "nascent/train/schedule.h"
 
 #include <gmock/gmock.h>
 
 #include <cmath>
 
-#include "core/error.h"
+#include "nascent/core/error.h"
 
 namespace nascent {
 namespace {

@@ -1,4 +1,4 @@
-#include "train/second_order.h"
+#include "nascent/train/second_order.h"
 
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>

@@ -1,10 +1,10 @@
-#include "train/state.h"
+#include "nascent/train/state.h"
 
 #include <ATen/ATen.h>
 #include <gmock/gmock.h>
 
-#include "core/error.h"
-#include "core/files.h"
+#include "nascent/core/error.h"
+#include "nascent/core/files.h"
 #include "train/toy.h"
 
 namespace nascent {

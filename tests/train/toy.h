@@ -6,14 +6,14 @@
 #include <string>
 #include <vector>
 
-#include "core/events.h"
-#include "core/log.h"
-#include "core/random.h"
-#include "data/loader.h"
-#include "data/memory_dataset.h"
-#include "nn/network.h"
-#include "space/space.h"
-#include "train/trainer.h"
+#include "nascent/core/events.h"
+#include "nascent/core/log.h"
+#include "nascent/core/random.h"
+#include "nascent/data/loader.h"
+#include "nascent/data/memory_dataset.h"
+#include "nascent/nn/network.h"
+#include "nascent/space/space.h"
+#include "nascent/train/trainer.h"
 
 namespace nascent::toy {
 

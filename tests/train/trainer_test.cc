@@ -1,11 +1,11 @@
-#include "train/trainer.h"
+#include "nascent/train/trainer.h"
 
 #include <gmock/gmock.h>
 
 #include <cmath>
 
-#include "core/error.h"
-#include "core/interrupt.h"
+#include "nascent/core/error.h"
+#include "nascent/core/interrupt.h"
 #include "train/toy.h"
 
 namespace nascent {

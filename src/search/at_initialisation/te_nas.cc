@@ -1,0 +1,265 @@
+#include "nascent/search/at_initialisation/te_nas.h"
+
+#include <ATen/ATen.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <set>
+
+#include "nascent/core/interrupt.h"
+#include "nascent/core/log.h"
+#include "nascent/core/progress.h"
+#include "nascent/core/random.h"
+#include "nascent/nn/network.h"
+#include "nascent/score/linear_regions.h"
+
+namespace nascent {
+
+void TeNasOptions::declare(OptionTable& table) {
+  auto section = table.section("te-nas", "TE-NAS: search by pruning.");
+  section.add("repeats", repeats, "initialisations that each change is averaged over").range(1, 1000);
+  section.add("kernel-images", batch, "images of the tangent kernel").range(2, 4096);
+  section.add("kernel-channels", channels, "channels of the network that the tangent kernel is taken from")
+      .range(1, 1024);
+  section.add("region-images", regions, "patches of 3x3 pixels that linear regions are counted with").range(2, 1000000);
+}
+
+std::vector<std::pair<int, int>> pruning_ranks(const std::vector<PruningEffect>& effects) {
+  const auto dense_ranks = [&](auto&& number_of) {
+    std::vector<double> numbers;
+    for (const PruningEffect& effect : effects) numbers.push_back(std::round(number_of(effect) * 1000));
+    const std::set<double> distinct(numbers.begin(), numbers.end());
+    std::vector<int> ranks;
+    for (const double number : numbers) {
+      ranks.push_back(static_cast<int>(std::distance(distinct.begin(), distinct.find(number))));
+    }
+    return ranks;
+  };
+  const std::vector<int> by_kappa = dense_ranks([](const PruningEffect& effect) { return -effect.kappa_fall; });
+  const std::vector<int> by_regions = dense_ranks([](const PruningEffect& effect) { return effect.regions_lost; });
+  std::vector<std::pair<int, int>> ranks;
+  for (size_t i = 0; i < effects.size(); ++i) ranks.emplace_back(by_kappa[i] + by_regions[i], by_kappa[i]);
+  return ranks;
+}
+
+namespace {
+
+int fewest_cells(const Space& space) { return space.own_cells() ? 0 : space.skeleton() == "darts" ? 3 : 1; }
+
+}  // namespace
+
+NetworkPlan thin_supernet(const Space& space, int classes) {
+  NetworkOptions size;
+  size.cells = fewest_cells(space);
+  size.channels = 1;
+  NetworkPlan plan = plan_supernet(space, size, {1, kRegionSide, kRegionSide}, classes);
+  if (plan.stems.size() == 1 && output_shape(plan.stems[0], plan.input) == plan.input) plan.stems.clear();
+  std::set<std::string> missing;
+  for (const CellChoices& cell : space.cells()) missing.insert(cell.type);
+  size_t cells = 0;
+  while (!missing.empty()) missing.erase(plan.cells.at(cells++).type);
+  plan.cells.resize(cells);
+  const int features = plan.cells.back().output_shape.channels;
+  plan.head = {stage::batch_norm(features), stage::relu(features), stage::global_avg_pool(features),
+               stage::linear(features, classes)};
+  return plan;
+}
+
+namespace {
+
+class TeNas {
+ public:
+  TeNas(const TeNasSetup& setup, const TeNasOptions& options) : setup_(setup), options_(options) {
+    const Space& space = *setup.space;
+    for (const auto& cell : space.cells()) {
+      if (cell.ops_on_nodes) {
+        fail("TE-NAS prunes the operations of edges; those of space '{}' stand on nodes. Use --search nasi.",
+             space.name());
+      }
+      // As published, an edge always keeps an operation: without `none`.
+      std::vector<int> all(space.ops().size());
+      std::iota(all.begin(), all.end(), 0);
+      std::erase_if(all, [&](int op) { return space.ops()[op] == "none"; });
+      left_[cell.type].assign(Space::sites(cell), all);
+    }
+    const at::Tensor& images = setup.images;
+    if (images.size(0) < options.batch || images.size(2) < kRegionSide || images.size(3) < kRegionSide) {
+      fail("TE-NAS needs {} images of at least {}x{} pixels; found {} of {}x{}. Lower --kernel-images.", options.batch,
+           kRegionSide, kRegionSide, images.size(0), images.size(2), images.size(3));
+    }
+    NetworkOptions size;
+    size.cells = fewest_cells(space);
+    size.channels = options.channels;
+    kernel_plan_ = plan_supernet(
+        space, size,
+        {static_cast<int>(images.size(1)), static_cast<int>(images.size(2)), static_cast<int>(images.size(3))},
+        setup.classes);
+    thin_plan_ = thin_supernet(space, setup.classes);
+  }
+
+  Genotype run() {
+    int64_t total = 0;
+    for (size_t ops = left_.begin()->second[0].size(); ops > 1; --ops) total += static_cast<int64_t>(edges() * ops);
+    Progress progress("te-nas", total);
+    while (!is_done()) prune(progress);
+    progress.finish();
+    return derive();
+  }
+
+ private:
+  struct Place {
+    std::string type;
+    size_t edge = 0, op = 0;  // op: position in left_
+  };
+  struct Measures {
+    double kappa = 0, regions = 0;
+  };
+  // Networks and images of one repeat. What is pruned is compared with what it was in the same network.
+  struct Instance {
+    Network kernel, thin;
+    at::Tensor images, patches;
+    Measures whole{};
+  };
+
+  size_t edges() const {
+    size_t count = 0;
+    for (const auto& [type, sites] : left_) count += sites.size();
+    return count;
+  }
+
+  bool is_done() const {
+    for (const auto& [type, sites] : left_) {
+      for (const auto& ops : sites) {
+        if (ops.size() > 1) return false;
+      }
+    }
+    return true;
+  }
+
+  at::Tensor draw_images(uint64_t seed) const {
+    const auto order = RandomStream(seed, "te-nas images").permutation(setup_.images.size(0));
+    return setup_.images.index_select(0, at::tensor(at::ArrayRef<int64_t>(order.data(), options_.batch)));
+  }
+
+  // Tiny pieces of one channel: in so few dimensions there are fewer regions than patches.
+  at::Tensor draw_patches(uint64_t seed) const {
+    const at::Tensor& images = setup_.images;
+    RandomStream random(seed, "te-nas patches");
+    at::Tensor patches = at::empty({options_.regions, 1, kRegionSide, kRegionSide});
+    for (int64_t i = 0; i < options_.regions; ++i) {
+      const int64_t image = random.below(images.size(0)), channel = random.below(images.size(1));
+      const int64_t top = random.below(images.size(2) - kRegionSide + 1);
+      const int64_t left = random.below(images.size(3) - kRegionSide + 1);
+      patches[i][0].copy_(images[image][channel].narrow(0, top, kRegionSide).narrow(1, left, kRegionSide));
+    }
+    return patches;
+  }
+
+  std::vector<std::unique_ptr<Instance>> draw_instances() {
+    std::vector<std::unique_ptr<Instance>> instances;
+    for (int i = 0; i < options_.repeats; ++i) {
+      RandomStream random(setup_.seed, "te-nas", {round_, static_cast<uint64_t>(i)});
+      const uint64_t seed = random();
+      instances.push_back(std::make_unique<Instance>(Network(kernel_plan_, seed, "he"), Network(thin_plan_, seed, "he"),
+                                                     draw_images(seed), draw_patches(seed)));
+      instances.back()->whole = measure(*instances.back(), left_);
+    }
+    ++round_;
+    return instances;
+  }
+
+  Measures measure(const Instance& instance, const Candidates& left) const {
+    if (interrupt_requested()) throw Interrupted();
+    return {kernel_condition(Tape(instance.kernel, left), instance.images, setup_.ntk),
+            count_linear_regions(Tape(instance.thin, left), instance.patches)};
+  }
+
+  PruningEffect effect_of(const std::vector<std::unique_ptr<Instance>>& instances, const Candidates& without) const {
+    PruningEffect mean;
+    for (const auto& instance : instances) {
+      const Measures &whole = instance->whole, pruned = measure(*instance, without);
+      const double fall = (whole.kappa - pruned.kappa) / whole.kappa;
+      mean.kappa_fall += (std::isnan(fall) ? 0 : fall) / static_cast<double>(instances.size());  // both infinite
+      mean.regions_lost += (whole.regions - pruned.regions) / whole.regions / static_cast<double>(instances.size());
+    }
+    return mean;
+  }
+
+  // Takes the least important operation from every edge that has more than one.
+  void prune(Progress& progress) {
+    const auto instances = draw_instances();
+    std::vector<Place> places;
+    std::vector<PruningEffect> effects;
+    for (const auto& [type, sites] : left_) {
+      for (size_t edge = 0; edge < sites.size(); ++edge) {
+        for (size_t op = 0; sites[edge].size() > 1 && op < sites[edge].size(); ++op) {
+          Candidates without = left_;
+          auto& ops = without[type][edge];
+          ops.erase(ops.begin() + static_cast<int64_t>(op));
+          places.push_back({type, edge, op});
+          effects.push_back(effect_of(instances, without));
+          const Measures& whole = instances[0]->whole;
+          progress.advance(1, fmt::format("kappa {:.3g}, regions {:.0f}", whole.kappa, whole.regions));
+          log::debug("te-nas: without {} on edge {} of {}: kappa falls by {:.1f} %, regions by {:.1f} %",
+                     setup_.space->ops()[sites[edge][op]], edge, type, 100 * effects.back().kappa_fall,
+                     100 * effects.back().regions_lost);
+        }
+      }
+    }
+    const std::vector<std::pair<int, int>> ranks = pruning_ranks(effects);
+    std::map<std::pair<std::string, size_t>, size_t> weakest;
+    for (size_t i = 0; i < places.size(); ++i) {
+      const auto [it, added] = weakest.try_emplace({places[i].type, places[i].edge}, i);
+      if (!added && ranks[i] < ranks[it->second]) it->second = i;
+      int& strength = strength_[{places[i].type, places[i].edge}];
+      strength = std::max(strength, ranks[i].first);
+    }
+    for (const auto& [edge, i] : weakest) {
+      auto& ops = left_[edge.first][edge.second];
+      log::debug("te-nas: {} is pruned from edge {} of {}", setup_.space->ops()[ops[places[i].op]], edge.second,
+                 edge.first);
+      ops.erase(ops.begin() + static_cast<int64_t>(places[i].op));
+    }
+  }
+
+  // Of a node that keeps only some inputs, those whose operations mattered most in the rounds of pruning stay.
+  Genotype derive() const {
+    Genotype genotype{setup_.space->name(), {}};
+    for (const auto& choices : setup_.space->cells()) {
+      CellGenotype cell{choices.type, choices.inputs, {}, choices.output};
+      size_t edge = 0;
+      for (const auto& node : choices.nodes) {
+        std::vector<std::pair<int, GenotypeEdge>> candidates;
+        for (const int from : node.inputs) {
+          const auto it = strength_.find({choices.type, edge});
+          candidates.push_back(
+              {it == strength_.end() ? 0 : it->second, {from, setup_.space->ops()[left_.at(choices.type)[edge][0]]}});
+          ++edge;
+        }
+        std::stable_sort(candidates.begin(), candidates.end(),
+                         [](const auto& a, const auto& b) { return a.first > b.first; });
+        GenotypeNode kept;
+        for (int i = 0; i < node.keep; ++i) kept.edges.push_back(candidates[i].second);
+        std::sort(kept.edges.begin(), kept.edges.end());
+        cell.nodes.push_back(std::move(kept));
+      }
+      genotype.cells.push_back(std::move(cell));
+    }
+    setup_.space->validate(genotype);
+    return genotype;
+  }
+
+  TeNasSetup setup_;
+  TeNasOptions options_;
+  NetworkPlan kernel_plan_, thin_plan_;
+  Candidates left_;
+  uint64_t round_ = 0;
+  std::map<std::pair<std::string, size_t>, int> strength_;
+};
+
+}  // namespace
+
+Genotype te_nas(const TeNasSetup& setup, const TeNasOptions& options) { return TeNas(setup, options).run(); }
+
+}  // namespace nascent

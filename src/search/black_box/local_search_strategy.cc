@@ -1,0 +1,83 @@
+// Local search (White et al. 2021): all neighbours of an architecture are tried and the best one, if better, is next;
+// where none is better, it starts again elsewhere.
+#include <map>
+
+#include "nascent/search/encoding.h"
+#include "nascent/search/strategy.h"
+
+namespace nascent {
+namespace {
+
+class LocalSearchStrategy : public Strategy {
+ public:
+  explicit LocalSearchStrategy(const StrategySetting& setting)
+      : setting_(setting), encoding_(setting.space), random_(setting.seed, "local search") {}
+
+  std::optional<Proposal> propose() override {
+    // Restarts may land on what is known; a space that is known entirely ends the search.
+    for (int tries = 0; tries < 100000; ++tries) {
+      if (const auto next = next_unknown()) {
+        last_ = *next;
+        return Proposal{*encoding_.decode(last_), setting_.budget};
+      }
+    }
+    return std::nullopt;
+  }
+
+  void tell(const Proposal&, double accuracy) override {
+    known_[last_] = accuracy;
+    consider(last_, accuracy);
+  }
+
+ private:
+  struct Place {
+    Choices choices;
+    double accuracy = -1;
+  };
+
+  // Walks on over what is known already, up to the next architecture that is not.
+  std::optional<Choices> next_unknown() {
+    while (!to_try_.empty()) {
+      Choices next = std::move(to_try_.back());
+      to_try_.pop_back();
+      const auto known = known_.find(next);
+      if (known == known_.end()) return next;
+      consider(next, known->second);
+    }
+    if (best_.accuracy > current_.accuracy) {
+      move();
+    } else {
+      current_ = best_ = {};
+      to_try_ = {encoding_.sample(random_)};
+    }
+    return std::nullopt;
+  }
+
+  void consider(const Choices& choices, double accuracy) {
+    if (accuracy > best_.accuracy) best_ = {choices, accuracy};
+    const bool start = current_.choices.empty();
+    if (start || (setting_.options.first_better && best_.accuracy > current_.accuracy)) move();
+  }
+
+  // Goes to the best place seen around here, and lines up its neighbours in random order.
+  void move() {
+    current_ = best_;
+    to_try_.clear();
+    const std::vector<Choices> all = encoding_.neighbours(current_.choices);
+    for (const int64_t i : random_.permutation(static_cast<int64_t>(all.size()))) to_try_.push_back(all[i]);
+  }
+
+  StrategySetting setting_;
+  Encoding encoding_;
+  RandomStream random_;
+  std::map<Choices, double> known_;
+  Place current_, best_;  // where it stands, and the best of its neighbourhood so far
+  std::vector<Choices> to_try_;
+  Choices last_;
+};
+
+NASCENT_REGISTER(Strategy, "local-search", "moves to the best neighbour while there is a better one, then starts again",
+                 [](const StrategySetting& setting) { return std::make_unique<LocalSearchStrategy>(setting); });
+
+}  // namespace
+}  // namespace nascent

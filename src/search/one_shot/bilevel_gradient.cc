@@ -1,0 +1,142 @@
+// Gradients of a bilevel problem through the weights: first order (none of it), unrolled, amended.
+#include <ATen/ATen.h>
+
+#include "nascent/search/one_shot/gradient.h"
+
+namespace nascent {
+
+void GradientOptions::declare(OptionTable& table) {
+  auto section = table.section("search", "");
+  section.add("gradient", gradient, "how the architecture's gradient is computed")
+      .one_of(ArchitectureGradient::Registry::instance().names());
+  section
+      .add("second-derivatives", second_derivatives,
+           "unrolled and amended: by finite differences or exactly (double backward)")
+      .one_of({"finite", "exact"});
+  section.add("amend", amend, "amended: the amending coefficient").range(0, 1e6);
+  section.add("entropy-bonus", entropy_bonus, "reinforce: reward of the policy's entropy").range(0, 1e3);
+  section.add("baseline-decay", baseline_decay, "reinforce: decay of the moving average of rewards").range(0, 1);
+  section.add("bound", bound, "clipped gradient and xnas update: largest gradient of one image").range(1e-9, 1e9);
+}
+
+Tensors unrolled_gradient(const BilevelLosses& losses, const UnrolledStep& step, Differentiation how) {
+  const Tensors inner = dense_gradients(losses.train(), losses.weights);
+  Tensors saved;
+  {
+    at::NoGradGuard no_grad;
+    for (size_t i = 0; i < inner.size(); ++i) {
+      at::Tensor weight = losses.weights[i];
+      saved.push_back(weight.clone());
+      at::Tensor move = inner[i] + step.decay * weight;
+      if (!step.velocity.empty()) move = move + step.momentum * step.velocity[i];
+      weight.sub_(move, step.rate);
+    }
+  }
+  Tensors inputs = losses.architecture;
+  inputs.insert(inputs.end(), losses.weights.begin(), losses.weights.end());
+  const Tensors outer = dense_gradients(losses.valid(), inputs);
+  {
+    at::NoGradGuard no_grad;
+    for (size_t i = 0; i < saved.size(); ++i) at::Tensor(losses.weights[i]).copy_(saved[i]);
+  }
+  const size_t count = losses.architecture.size();
+  Tensors result(outer.begin(), outer.begin() + static_cast<ptrdiff_t>(count));
+  const Tensors of_weights(outer.begin() + static_cast<ptrdiff_t>(count), outer.end());
+  const Tensors mixed = second_product(losses.train, losses.weights, of_weights, losses.architecture, how);
+  for (size_t i = 0; i < count; ++i) result[i] = result[i] - step.rate * mixed[i];
+  return result;
+}
+
+Tensors amended_term(const BilevelLosses& losses, double coefficient, Differentiation how) {
+  const Tensors of_weights = dense_gradients(losses.valid(), losses.weights);
+  const Tensors curved = second_product(losses.train, losses.weights, of_weights, losses.weights, how);
+  Tensors mixed = second_product(losses.train, losses.weights, curved, losses.architecture, how);
+  for (auto& part : mixed) part = -coefficient * part;
+  return mixed;
+}
+
+namespace {
+
+// First order: the weights are taken as they are, as if they did not depend on the architecture.
+class FirstOrderGradient : public ArchitectureGradient {
+ public:
+  explicit FirstOrderGradient(const GradientSetup& setup) : problem_(setup.problem) {}
+
+  ArchitectureGradientResult compute(const ArchitectureStep& step) override {
+    const auto loss = problem_.loss(step.valid, step.place, /*regularised=*/true);
+    return {gradients(loss.value, problem_.architecture()), loss.value.item<double>(), loss.top1};
+  }
+
+ private:
+  OneShotLoss& problem_;
+};
+
+// The losses of one architecture step, remembering what the last validation pass saw.
+struct StepLosses {
+  StepLosses(OneShotLoss& problem, const ArchitectureStep& step) {
+    losses.weights = problem.weights();
+    losses.architecture = problem.architecture();
+    losses.train = [&problem, &step] { return problem.loss(step.train, step.place).value; };
+    losses.valid = [this, &problem, &step] {
+      const auto loss = problem.loss(step.valid, step.place, /*regularised=*/true);
+      result.loss = loss.value.item<double>();
+      result.top1 = loss.top1;
+      return loss.value;
+    };
+  }
+  StepLosses(const StepLosses&) = delete;
+
+  BilevelLosses losses;
+  ArchitectureGradientResult result;
+};
+
+class UnrolledGradient : public ArchitectureGradient {
+ public:
+  explicit UnrolledGradient(const GradientSetup& setup)
+      : problem_(setup.problem),
+        weights_(setup.weights),
+        optimizer_(setup.optimizer),
+        how_(differentiation(setup.options.second_derivatives)) {}
+
+  ArchitectureGradientResult compute(const ArchitectureStep& step) override {
+    StepLosses at(problem_, step);
+    const UnrolledStep unrolled{step.weights_lr, weights_.momentum, weights_.weight_decay, optimizer_.velocity()};
+    at.result.gradients = unrolled_gradient(at.losses, unrolled, how_);
+    return std::move(at.result);
+  }
+
+ private:
+  OneShotLoss& problem_;
+  const OptimizerOptions& weights_;
+  const Optimizer& optimizer_;
+  Differentiation how_;
+};
+
+class AmendedGradient : public ArchitectureGradient {
+ public:
+  explicit AmendedGradient(const GradientSetup& setup)
+      : problem_(setup.problem), amend_(setup.options.amend), how_(differentiation(setup.options.second_derivatives)) {}
+
+  ArchitectureGradientResult compute(const ArchitectureStep& step) override {
+    StepLosses at(problem_, step);
+    const Tensors second = amended_term(at.losses, amend_, how_);
+    at.result.gradients = dense_gradients(at.losses.valid(), at.losses.architecture);
+    for (size_t i = 0; i < second.size(); ++i) at.result.gradients[i] = at.result.gradients[i] + second[i];
+    return std::move(at.result);
+  }
+
+ private:
+  OneShotLoss& problem_;
+  double amend_;
+  Differentiation how_;
+};
+
+NASCENT_REGISTER(ArchitectureGradient, "first-order", "weights held fixed (DARTS, first order)",
+                 [](const GradientSetup& setup) { return std::make_unique<FirstOrderGradient>(setup); });
+NASCENT_REGISTER(ArchitectureGradient, "unrolled", "through one step of the weights (DARTS, second order)",
+                 [](const GradientSetup& setup) { return std::make_unique<UnrolledGradient>(setup); });
+NASCENT_REGISTER(ArchitectureGradient, "amended", "with the amended second term (Amended DARTS, eq. 6)",
+                 [](const GradientSetup& setup) { return std::make_unique<AmendedGradient>(setup); });
+
+}  // namespace
+}  // namespace nascent

@@ -1,0 +1,41 @@
+// Bilevel: the architecture minimises the loss on held-out data, the weights the loss on training data, in turn.
+#include "nascent/search/one_shot/objective.h"
+
+namespace nascent {
+namespace {
+
+class BilevelObjective : public Objective {
+ public:
+  using Objective::Objective;
+  bool holds_out_data() const override { return true; }
+
+  SearchStepResult step(const SearchStep& step) override {
+    SearchStepResult result;
+    if (!step.architecture_frozen) architecture_step(step, result);
+    weight_step(step, result);
+    return result;
+  }
+
+ private:
+  void architecture_step(const SearchStep& step, SearchStepResult& result) {
+    SearchPlace place = step.place;
+    place.pass = SearchPlace::Pass::architecture;
+    const auto computed = setup_.gradient.compute({step.train, step.valid, place, step.weights_lr});
+    setup_.update.step(computed.gradients, place);
+    result.valid_loss = computed.loss;
+    result.valid_top1 = computed.top1;
+  }
+
+  void weight_step(const SearchStep& step, SearchStepResult& result) {
+    const auto loss = setup_.problem.loss(step.train, step.place);
+    result.train_loss = loss.value.item<double>();
+    result.train_top1 = loss.top1;
+    move_weights(gradients(loss.value, setup_.problem.weights()), step.weights_lr, result);
+  }
+};
+
+NASCENT_REGISTER(Objective, "bilevel", "architecture on held-out data, weights on training data, in turn",
+                 [](const ObjectiveSetup& setup) { return std::make_unique<BilevelObjective>(setup); });
+
+}  // namespace
+}  // namespace nascent

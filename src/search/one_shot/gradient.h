@@ -1,0 +1,73 @@
+// Architecture gradients: how the derivative of the validation loss with respect to the architecture is computed when
+// the shared weights depend on the architecture too. One axis of every bilevel method.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "nascent/core/registry.h"
+#include "nascent/search/one_shot/one_shot_loss.h"
+#include "nascent/train/optimizer.h"
+#include "nascent/train/second_order.h"
+
+namespace nascent {
+
+struct GradientOptions {
+  std::string gradient = "first-order";
+  std::string second_derivatives = "finite";  // or "exact"
+  double amend = 0.1;                         // the amending coefficient
+  double entropy_bonus = 1e-4;                // reinforce
+  double baseline_decay = 0.99;               // reinforce
+  double bound = 1;                           // clipped: largest gradient of one image; xnas counts on it
+  void declare(OptionTable& table);
+};
+
+// The two losses of a bilevel problem as functions of the present values of weights and architecture.
+struct BilevelLosses {
+  LossFunction train, valid;
+  Tensors weights, architecture;
+};
+
+// How the weights would move: w - rate * (gradient + decay * w + momentum * velocity).
+struct UnrolledStep {
+  double rate = 0, momentum = 0, decay = 0;
+  Tensors velocity;  // empty: none yet
+};
+
+// DARTS, second order: the gradient at the weights after one step, corrected for that step's dependence on the
+// architecture.
+Tensors unrolled_gradient(const BilevelLosses& losses, const UnrolledStep& step, Differentiation how);
+// The amended second term, -coefficient * (mixed derivative) * H * (validation gradient) (amended-darts, eq. 6),
+// without the first.
+Tensors amended_term(const BilevelLosses& losses, double coefficient, Differentiation how);
+
+struct GradientSetup {
+  OneShotLoss& problem;
+  const GradientOptions& options;
+  const OptimizerOptions& weights;  // of the shared weights
+  const Optimizer& optimizer;       // its momentum, for the unrolled step
+};
+
+struct ArchitectureStep {
+  const TensorBatch& train;  // what the weights are fitted to
+  const TensorBatch& valid;  // what the architecture is judged by
+  SearchPlace place;
+  double weights_lr = 0;  // of the weight step that follows
+};
+
+struct ArchitectureGradientResult {
+  Tensors gradients;          // one per OneShotLoss::architecture(), undefined where there is none
+  double loss = 0, top1 = 0;  // on the validation batch
+};
+
+class ArchitectureGradient : public Stateful {
+ public:
+  static std::string kind() { return "architecture gradient"; }
+  using Registry = nascent::Registry<ArchitectureGradient, std::unique_ptr<ArchitectureGradient>(const GradientSetup&)>;
+  virtual ArchitectureGradientResult compute(const ArchitectureStep& step) = 0;
+  void save(State&, const std::string&) const override {}
+  void load(const State&, const std::string&) override {}
+};
+
+}  // namespace nascent

@@ -1,0 +1,46 @@
+// The optimisation problem behind a search: a loss that depends on shared weights and on architecture parameters.
+// Objectives and architecture gradients are written against this and know nothing of data loading, checkpoints or
+// reports.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "nascent/nn/network.h"
+#include "nascent/search/one_shot/regulariser.h"
+#include "nascent/search/one_shot/relaxation.h"
+#include "nascent/train/evaluate.h"
+#include "nascent/train/second_order.h"
+
+namespace nascent {
+
+class OneShotLoss {
+ public:
+  OneShotLoss(std::shared_ptr<Network> supernet, Relaxation& relaxation,
+              std::vector<std::unique_ptr<Regulariser>> regularisers);
+
+  struct Loss {
+    at::Tensor value;  // what is minimised
+    double top1 = 0;   // percent of the batch
+  };
+  // Cross-entropy of the batch under the relaxation's mixture at `place`; `regularised` adds the penalty of the
+  // architecture.
+  Loss loss(const TensorBatch& batch, const SearchPlace& place, bool regularised = false);
+  // The same under a given mixture.
+  Loss loss(const TensorBatch& batch, const Mixture& mixture);
+  // What the regularisers add up to; a scalar zero where there are none.
+  at::Tensor penalty(const SearchPlace& place) const;
+
+  const Tensors& weights() const { return weights_; }
+  Tensors architecture() const { return relaxation_.parameters(); }
+  Relaxation& relaxation() { return relaxation_; }
+  Network& supernet() { return *supernet_; }
+
+ private:
+  std::shared_ptr<Network> supernet_;
+  Relaxation& relaxation_;
+  std::vector<std::unique_ptr<Regulariser>> regularisers_;
+  Tensors weights_;
+};
+
+}  // namespace nascent

@@ -1,0 +1,293 @@
+#include "nascent/search/one_shot/one_shot_search.h"
+
+#include <ATen/ATen.h>
+
+#include <algorithm>
+
+#include "nascent/core/log.h"
+#include "nascent/search/one_shot/collapse.h"
+#include "nascent/search/one_shot/one_hot.h"
+#include "nascent/train/weights.h"
+
+namespace nascent {
+
+OneShotOptions::OneShotOptions() {
+  weights.lr = 0.025;
+  schedule.lr_min = 0.001;
+}
+
+void OneShotOptions::declare(OptionTable& table) {
+  auto section = table.section("search", "Weight-sharing search: which point of the product of choices.");
+  section.add("epochs", epochs, "passes over the training part").range(1, 100000);
+  section.add("freeze-epochs", freeze_epochs, "epochs at the start in which only the weights learn").range(0, 100000);
+  section.add("objective", objective, "which data judges the architecture")
+      .one_of(Objective::Registry::instance().names());
+  section
+      .add("blocks", blocks,
+           "single level: a step moves both weights and architecture, or one of them, in turn or drawn by lot")
+      .one_of({"both", "cyclic", "random"});
+  section.add("discretisation", discretisation, "how what was learnt becomes a cell")
+      .one_of(Discretisation::Registry::instance().names());
+  section.add("samples", samples, "best-sample: architectures that are compared").range(1, 1e6);
+  section
+      .add("judge-images", judge_images,
+           "held-out images that score the supernet before and after discretisation, every epoch; 0: none")
+      .at_least(0);
+  section.add("regularisers", regularisers,
+              "penalties on the architecture, each a name and a strength, as in \"entropy 0.1\"");
+  relaxation.declare(table);
+  gradient.declare(table);
+  update.declare(table);
+  weights.declare(table, "weights", "How the supernet's weights learn.");
+  schedule.declare(table, "weights");
+}
+
+namespace {
+
+// Puts the buffers of a network (running statistics of batch norms) back when it goes.
+class StatisticsGuard {
+ public:
+  explicit StatisticsGuard(const Network& network) {
+    for (const auto& item : network.named_buffers()) buffers_.emplace_back(item.key(), item.value());
+    saved_ = copy_of(buffers_);
+  }
+  ~StatisticsGuard() { assign(saved_, buffers_); }
+  StatisticsGuard(const StatisticsGuard&) = delete;
+
+ private:
+  Weights buffers_, saved_;
+};
+
+}  // namespace
+
+void OneShotSearch::EpochSums::add(const SearchStepResult& result, bool judged) {
+  ++steps;
+  train_loss += result.train_loss;
+  train_top1 += result.train_top1;
+  if (!judged) return;
+  ++valid_steps;
+  valid_loss += result.valid_loss;
+  valid_top1 += result.valid_top1;
+}
+
+OneShotSearch::OneShotSearch(std::shared_ptr<const Space> space, std::shared_ptr<Network> supernet,
+                             const LoaderMaker& loaders, const OneShotOptions& options, uint64_t seed)
+    : space_(std::move(space)), supernet_(std::move(supernet)), loaders_(loaders), options_(options), seed_(seed) {
+  relaxation_ = Relaxation::Registry::instance().make(options.relaxation.relaxation,
+                                                      RelaxationSetup{*space_, options_.relaxation, seed});
+  problem_ = std::make_unique<OneShotLoss>(supernet_, *relaxation_,
+                                           make_regularisers(options.regularisers, *space_, supernet_->plan()));
+  weights_ = make_optimizer(options_.weights, problem_->weights());
+  update_ = ArchitectureUpdate::Registry::instance().make(
+      options.update.update, UpdateSetup{options_.update, *relaxation_, options_.gradient.bound});
+  gradient_ = ArchitectureGradient::Registry::instance().make(
+      options.gradient.gradient, GradientSetup{*problem_, options_.gradient, options_.weights, *weights_});
+  objective_ = Objective::Registry::instance().make(
+      options.objective,
+      ObjectiveSetup{*problem_, *gradient_, *update_, *weights_, options.weights.clip, options.blocks});
+  const bool holds_out = objective_->holds_out_data();
+  if (holds_out && options.blocks != "both") {
+    fail(
+        "--blocks {} is how a single-level search shares out its steps; with --objective {} weights and architecture "
+        "take turns on data of their own. Use --objective single-level, or --blocks both.",
+        options.blocks, options.objective);
+  }
+  if (!holds_out && options.gradient.gradient != "first-order") {
+    fail(
+        "The gradient '{}' belongs to a bilevel problem; with --objective {} there is one loss and only --gradient "
+        "first-order.",
+        options.gradient.gradient, options.objective);
+  }
+  train_ = loaders(holds_out ? SearchData::train : SearchData::all);
+  if (holds_out) held_out_ = loaders(SearchData::held_out);
+  here_ = place(0, 0);
+  supernet_->train();
+}
+
+OneShotSearch::~OneShotSearch() = default;
+
+Genotype OneShotSearch::genotype() {
+  return Discretisation::Registry::instance().make(
+      options_.discretisation,
+      DiscretisationSetup{*space_, probabilities(),
+                          [this](uint64_t index) { return relaxation_->sample(here_, index); },
+                          [this](const Genotype& genotype) { return shared_accuracy(genotype); }, options_.samples});
+}
+
+Genotype OneShotSearch::leaning() const {
+  return strongest_genotype(*space_, probabilities(), options_.discretisation == "edge-weighted");
+}
+
+double OneShotSearch::mixture_accuracy() { return accuracy(probabilities()); }
+double OneShotSearch::shared_accuracy(const Genotype& genotype) { return accuracy(one_hot(*space_, genotype)); }
+
+// Batch norms use the statistics of each batch: those gathered under the mixture would not fit a single architecture.
+double OneShotSearch::accuracy(const Mixture& mixture) {
+  at::NoGradGuard no_grad;
+  if (!judge_) judge_ = loaders_(SearchData::judge);
+  const StatisticsGuard keep_running_statistics(*supernet_);
+  int64_t correct = 0, images = 0;
+  const int64_t enough = options_.judge_images > 0 ? options_.judge_images : judge_->size();
+  judge_->start(0);
+  while (images < enough) {
+    auto batch = judge_->next();
+    if (!batch) break;
+    const TensorBatch tensors = to_tensors(std::move(*batch));
+    correct += count_top(supernet_->forward(tensors.images, {.mixture = &mixture}).logits, tensors.labels, 1);
+    images += tensors.labels.size(0);
+  }
+  return images > 0 ? 100.0 * static_cast<double>(correct) / static_cast<double>(images) : 0;
+}
+
+SearchPlace OneShotSearch::place(int64_t epoch, int64_t step) const {
+  return {.seed = seed_, .epoch = epoch, .step = epoch * steps() + step, .steps = epochs() * steps()};
+}
+
+double OneShotSearch::weights_lr(int64_t epoch, int64_t step) const {
+  const double at = static_cast<double>(epoch) + static_cast<double>(step) / static_cast<double>(steps());
+  return learning_rate(options_.schedule, options_.weights.lr, at, static_cast<double>(epochs()));
+}
+
+void OneShotSearch::start_epoch(int64_t epoch, int64_t first_step, EventSink&) {
+  train_->start(epoch, first_step);
+  // The held-out part may be smaller than the training part: it is passed over again within an epoch, in a new order
+  // each time.
+  if (held_out_)
+    held_out_->start(epoch * steps() + first_step / held_out_->batches(), first_step % held_out_->batches());
+  if (first_step == 0) sums_ = {};
+}
+
+TensorBatch OneShotSearch::next_held_out(int64_t epoch, int64_t step) {
+  if (!held_out_) return {};
+  if (step > 0 && step % held_out_->batches() == 0) held_out_->start(epoch * steps() + step / held_out_->batches());
+  return to_tensors(*held_out_->next());
+}
+
+StepReport OneShotSearch::step(int64_t epoch, int64_t step, EventSink& events) {
+  Batch batch = *train_->next();
+  StepReport report;
+  report.batch = batch.describe();
+  SearchStep work;
+  work.train = to_tensors(std::move(batch));
+  work.valid = next_held_out(epoch, step);
+  work.place = place(epoch, step);
+  work.weights_lr = weights_lr(epoch, step);
+  // Where nothing about the architecture is learnt there is nothing to move.
+  work.architecture_frozen = epoch < options_.freeze_epochs || relaxation_->parameters().empty();
+  const SearchStepResult result = objective_->step(work);
+  const bool judged = objective_->holds_out_data() && !work.architecture_frozen;
+  sums_.add(result, judged);
+  here_ = place(epoch, step + 1);
+  report.loss = judged ? result.train_loss + result.valid_loss : result.train_loss;
+  report.gradient_norm = result.gradient_norm;
+  report.note =
+      fmt::format("epoch {}  loss {:.3f}  accuracy {:.1f} %", epoch + 1, result.train_loss, result.train_top1);
+  Json values = {{"train_loss", result.train_loss}, {"train_top1", result.train_top1}, {"lr", work.weights_lr}};
+  if (result.gradient_norm > 0) values["grad_norm"] = result.gradient_norm;
+  if (judged) values.update({{"valid_loss", result.valid_loss}, {"valid_top1", result.valid_top1}});
+  events.emit({"step", epoch, work.place.step + 1, std::move(values)});
+  return report;
+}
+
+namespace {
+
+Json to_json(const at::Tensor& tensor) {
+  const at::Tensor values = tensor.detach().to(at::kCPU, at::kDouble).contiguous();
+  const double* data = values.data_ptr<double>();
+  if (values.dim() == 1) return std::vector<double>(data, data + values.numel());
+  Json rows = Json::array();
+  for (int64_t i = 0; i < values.size(0); ++i) {
+    rows.push_back(std::vector<double>(data + i * values.size(1), data + (i + 1) * values.size(1)));
+  }
+  return rows;
+}
+
+Json architecture_event(const Space& space, const Mixture& probabilities, const Genotype& genotype) {
+  Json cells = Json::object();
+  for (const auto& [type, cell] : probabilities) {
+    cells[type]["probabilities"] = to_json(cell.ops);
+    if (cell.edges.defined()) cells[type]["edges"] = to_json(cell.edges);
+  }
+  return {{"ops", space.ops()}, {"cells", std::move(cells)}, {"genotype", to_text(genotype, "json")}};
+}
+
+int skip_connections(const CellGenotype& cell) {
+  int skips = 0;
+  for (const auto& node : cell.nodes) {
+    // Where operations stand on nodes, edges carry no choice of their own.
+    if (!node.op.empty()) continue;
+    skips += static_cast<int>(std::count_if(node.edges.begin(), node.edges.end(),
+                                            [](const GenotypeEdge& edge) { return edge.op == "skip_connect"; }));
+  }
+  return skips;
+}
+
+}  // namespace
+
+void OneShotSearch::end_epoch(int64_t epoch, EventSink& events) {
+  const int64_t done = (epoch + 1) * steps();
+  const Mixture probabilities = this->probabilities();
+  const Genotype current = leaning();
+  const auto n = static_cast<double>(std::max<int64_t>(sums_.steps, 1));
+  Json values = {{"train_loss", sums_.train_loss / n}, {"train_top1", sums_.train_top1 / n}};
+  if (sums_.valid_steps > 0) {
+    const auto judged = static_cast<double>(sums_.valid_steps);
+    values.update({{"valid_loss", sums_.valid_loss / judged}, {"valid_top1", sums_.valid_top1 / judged}});
+  }
+  values["lr"] = weights_lr(epoch, steps() - 1);
+  values["entropy"] = mean_entropy(probabilities);
+  if (options_.judge_images > 0) {
+    values["supernet_top1"] = mixture_accuracy();
+    values["discretised_top1"] = shared_accuracy(current);
+  }
+  int skips = 0;
+  for (const auto& cell : current.cells) skips += skip_connections(cell);
+  values["skip_connections"] = skips;
+  for (const auto& cell : current.cells) {
+    if (current.cells.size() > 4) break;  // a curve per cell of a long network says nothing
+    if (current.cells.size() > 1) values["skip_connections_" + cell.type] = skip_connections(cell);
+    values["width_" + cell.type] = cell_width(cell);
+    values["depth_" + cell.type] = cell_depth(cell);
+  }
+  events.emit({"epoch", epoch, done, std::move(values)});
+  events.emit({"architecture", epoch, done, architecture_event(*space_, probabilities, current)});
+  report_collapse(epoch, events);
+}
+
+std::string OneShotSearch::collapse() const {
+  const bool learning = here_.step > options_.freeze_epochs * steps() && !relaxation_->parameters().empty();
+  return learning ? describe(collapsed_cells(*space_, leaning(), probabilities())) : "";
+}
+
+// An event every epoch, a line in the terminal when it begins or changes.
+void OneShotSearch::report_collapse(int64_t epoch, EventSink& events) {
+  const std::string now = collapse();
+  if (!now.empty()) events.emit({"collapse", epoch, (epoch + 1) * steps(), {{"text", now}}});
+  if (!now.empty() && now != collapse_) log::warning("Epoch {}: the search has collapsed: {}.", epoch + 1, now);
+  collapse_ = now;
+}
+
+void OneShotSearch::save(State& state, const std::string& prefix) const {
+  save_weights(weights_of(*supernet_), state, prefix + "supernet.");
+  relaxation_->save(state, prefix + "relaxation.");
+  update_->save(state, prefix + "update.");
+  gradient_->save(state, prefix + "gradient.");
+  weights_->save(state, prefix + "weights.");
+  state.values[prefix + "sums"] = {sums_.steps,      sums_.train_loss, sums_.train_top1,
+                                   sums_.valid_loss, sums_.valid_top1, sums_.valid_steps};
+  state.values[prefix + "here"] = {here_.epoch, here_.step};
+}
+
+void OneShotSearch::load(const State& state, const std::string& prefix) {
+  load_weights(weights_of(*supernet_), state, prefix + "supernet.");
+  relaxation_->load(state, prefix + "relaxation.");
+  update_->load(state, prefix + "update.");
+  gradient_->load(state, prefix + "gradient.");
+  weights_->load(state, prefix + "weights.");
+  const Json& sums = state.value(prefix + "sums");
+  sums_ = {sums[0], sums[1], sums[2], sums[3], sums[4], sums[5]};
+  here_.epoch = state.value(prefix + "here")[0];
+  here_.step = state.value(prefix + "here")[1];
+}
+
+}  // namespace nascent

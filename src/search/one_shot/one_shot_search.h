@@ -1,0 +1,110 @@
+// A weight-sharing search: the axes (relaxation, update, gradient, objective, regularisers, discretisation) put
+// together as a Job.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "nascent/data/loader.h"
+#include "nascent/nn/network.h"
+#include "nascent/search/discretisation.h"
+#include "nascent/search/one_shot/gradient.h"
+#include "nascent/search/one_shot/objective.h"
+#include "nascent/search/one_shot/regulariser.h"
+#include "nascent/search/one_shot/relaxation.h"
+#include "nascent/search/one_shot/update.h"
+#include "nascent/train/loop.h"
+#include "nascent/train/optimizer.h"
+#include "nascent/train/schedule.h"
+
+namespace nascent {
+
+struct OneShotOptions {
+  int epochs = 50;
+  int freeze_epochs = 0;  // the architecture rests for so many epochs at the start
+  std::string objective = "bilevel";
+  std::string blocks = "both";  // single level: what a step moves: "both", or one block, "cyclic" or "random"
+  std::string discretisation = "strongest";
+  int samples = 100;     // best-sample: architectures that are compared
+  int judge_images = 0;  // held-out images that score the supernet before and after discretisation; 0: none
+  std::vector<std::string> regularisers;
+  RelaxationOptions relaxation;
+  GradientOptions gradient;
+  UpdateOptions update;
+  OptimizerOptions weights;
+  ScheduleOptions schedule;
+
+  OneShotOptions();
+  void declare(OptionTable& table);  // sections "search", "architecture", "weights"
+};
+
+// Parts of the training data that a search may ask for: all of it, the two sides of the train/valid split, or the
+// held-out side as it is, in order and without augmentation, to judge by.
+enum class SearchData { all, train, held_out, judge };
+using LoaderMaker = std::function<std::unique_ptr<Loader>(SearchData)>;
+
+class OneShotSearch : public Job {
+ public:
+  // The objective decides which data is asked of `loaders`.
+  OneShotSearch(std::shared_ptr<const Space> space, std::shared_ptr<Network> supernet, const LoaderMaker& loaders,
+                const OneShotOptions& options, uint64_t seed);
+  ~OneShotSearch() override;
+
+  // What the search has found so far, by its discretisation.
+  int candidates_at_once() const { return relaxation_->candidates_at_once(); }
+  Genotype genotype();
+  // The same by the strongest probabilities: what the search leans to at present, without any evaluation.
+  Genotype leaning() const;
+  Mixture probabilities() const { return relaxation_->probabilities(here_); }
+  // What has collapsed (search/collapse.h) in the cells that the search leans to; "" for nothing, and while the
+  // architecture has not begun to learn.
+  std::string collapse() const;
+  // Accuracy (percent) with shared weights on held-out images: of the mixture, of an architecture.
+  double mixture_accuracy();
+  double shared_accuracy(const Genotype& genotype);
+
+  std::string label() const override { return "search"; }
+  int64_t epochs() const override { return options_.epochs; }
+  int64_t steps() const override { return train_->batches(); }
+  void start_epoch(int64_t epoch, int64_t first_step, EventSink& events) override;
+  StepReport step(int64_t epoch, int64_t step, EventSink& events) override;
+  void end_epoch(int64_t epoch, EventSink& events) override;
+  void save(State& state, const std::string& prefix) const override;
+  void load(const State& state, const std::string& prefix) override;
+
+ private:
+  // Means over the steps of an epoch; part of the state, so a resumed epoch reports the same numbers.
+  struct EpochSums {
+    int64_t steps = 0;
+    double train_loss = 0, train_top1 = 0, valid_loss = 0, valid_top1 = 0;
+    int64_t valid_steps = 0;
+    void add(const SearchStepResult& result, bool judged);
+  };
+
+  void report_collapse(int64_t epoch, EventSink& events);
+  SearchPlace place(int64_t epoch, int64_t step) const;
+  double accuracy(const Mixture& mixture);
+  TensorBatch next_held_out(int64_t epoch, int64_t step);
+  double weights_lr(int64_t epoch, int64_t step) const;
+
+  std::shared_ptr<const Space> space_;
+  std::shared_ptr<Network> supernet_;
+  std::unique_ptr<Loader> train_, held_out_;  // held_out_ is null where the objective holds out none
+  LoaderMaker loaders_;
+  std::unique_ptr<Loader> judge_;  // made when first asked for
+  OneShotOptions options_;
+  uint64_t seed_;
+  std::unique_ptr<Relaxation> relaxation_;
+  std::unique_ptr<OneShotLoss> problem_;
+  std::unique_ptr<ArchitectureUpdate> update_;
+  std::unique_ptr<ArchitectureGradient> gradient_;
+  std::unique_ptr<Optimizer> weights_;
+  std::unique_ptr<Objective> objective_;
+  EpochSums sums_;
+  std::string collapse_;  // what was said last
+  SearchPlace here_;      // after the last step
+};
+
+}  // namespace nascent

@@ -1,0 +1,55 @@
+#include "nascent/search/one_shot/relaxation.h"
+
+#include <cmath>
+
+#include "nascent/search/discretisation.h"
+
+namespace nascent {
+
+void RelaxationOptions::declare(OptionTable& table) {
+  auto section = table.section("search", "");
+  section.add("relaxation", relaxation, "how the candidates of a site are mixed")
+      .one_of(Relaxation::Registry::instance().names());
+  section.add("domain", domain, "what the architecture parameters are: logits of a softmax, or points of a simplex")
+      .one_of({"logits", "simplex"});
+  section.add("edge-weights", edge_weights,
+              "every edge has a weight of its own, normalised over the edges into its node (PC-DARTS)");
+  section.add("exclude", exclude, "operations left out of the search, as in \"none\"");
+  section.add("spread", spread, "deviation of the initial logits").range(0, 10);
+  section.add("temperature", temperature, "of sampling relaxations, at the start").range(1e-6, 1e6);
+  section.add("temperature-end", temperature_end, "of sampling relaxations, at the end").range(1e-6, 1e6);
+  section.add("anneal", anneal, "how the temperature falls").one_of({"linear", "exponential"});
+  section.add("stretch-low", stretch_low, "gates: lower end of the stretched range").range(-10, -1e-6);
+  section.add("stretch-high", stretch_high, "gates: upper end of the stretched range").range(1.000001, 10);
+  section.add("sampled-ops", sampled_ops, "gates: operations that run per site and step; 0: all").range(0, 1000);
+}
+
+double RelaxationOptions::temperature_at(const SearchPlace& place) const {
+  if (anneal == "exponential") return temperature * std::pow(temperature_end / temperature, place.progress());
+  return temperature + (temperature_end - temperature) * place.progress();
+}
+
+Relaxation::Policy Relaxation::policy(const SearchPlace&) const {
+  fail(
+      "This relaxation samples no architecture, so it has no policy to reinforce. Use 'gumbel' or 'controller' with "
+      "the "
+      "'reinforce' gradient.");
+}
+
+ArchitectureRelaxation::ArchitectureRelaxation(const RelaxationSetup& setup)
+    : options_(setup.options),
+      architecture_(setup.space, {.domain = setup.options.domain == "simplex" ? Domain::simplex : Domain::logits,
+                                  .weighted_edges = setup.options.edge_weights,
+                                  .spread = setup.options.spread,
+                                  .exclude = setup.options.exclude,
+                                  .seed = setup.seed}),
+      space_(setup.space) {
+  for (const auto& cell : setup.space.cells()) types_.push_back(cell.type);
+}
+
+Genotype ArchitectureRelaxation::sample(const SearchPlace& place, uint64_t index) const {
+  return sample_genotype(space_, probabilities(place),
+                         RandomStream(place.seed, "sample", {static_cast<uint64_t>(place.step), index}));
+}
+
+}  // namespace nascent

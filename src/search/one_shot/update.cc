@@ -1,0 +1,29 @@
+#include "nascent/search/one_shot/update.h"
+
+namespace nascent {
+
+UpdateOptions::UpdateOptions() {
+  optimizer.optimizer = "adam";
+  optimizer.lr = 3e-4;
+  optimizer.beta1 = 0.5;
+  optimizer.weight_decay = 1e-3;
+  optimizer.clip = 0;
+}
+
+void UpdateOptions::declare(OptionTable& table) {
+  auto section = table.section("architecture", "How the architecture parameters learn.");
+  section.add("update", update, "what is done with the architecture's gradient")
+      .one_of(ArchitectureUpdate::Registry::instance().names());
+  optimizer.declare(table, "architecture", "");
+}
+
+ArchitectureParameters& simplex_of(const UpdateSetup& setup) {
+  ArchitectureParameters* architecture = setup.relaxation.architecture();
+  if (architecture == nullptr || architecture->domain() != Domain::simplex) {
+    fail("The update '{}' moves points of a simplex: use --relaxation simplex, or --domain simplex.",
+         setup.options.update);
+  }
+  return *architecture;
+}
+
+}  // namespace nascent

@@ -1,0 +1,60 @@
+// Search strategies that ask for validations of whole architectures: random search, evolution, and their kind. Each
+// proposes an architecture and is told how good it is.
+//
+//   auto strategy = Strategy::Registry::instance().make("rea", setting);
+//   while (const auto proposal = strategy->propose()) strategy->tell(*proposal, accuracy_of(proposal->genotype));
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "nascent/core/options.h"
+#include "nascent/core/registry.h"
+#include "nascent/space/space.h"
+#include "nascent/table/measure.h"
+
+namespace nascent {
+
+struct StrategyOptions {
+  int population = 10, tournament = 3;
+  double reinforce_lr = 0.01, baseline_decay = 0.9;
+  int samples = 4;
+  double random_fraction = 0, good_fraction = 0.15, min_bandwidth = 0.3, bandwidth_factor = 3, eta = 3;
+  bool first_better = false;
+  std::string metrics;  // file of the pool, for strategies that go by training-free metrics; not declared
+  std::string metric = "trace", acquisition = "ei";
+  double ucb_width = 2;
+  int initial = 5;
+
+  void declare(OptionTable& table);  // section "strategy"
+};
+
+// What a strategy is made for.
+struct StrategySetting {
+  std::shared_ptr<const Space> space;
+  Budget budget{};                   // of one validation
+  std::vector<Budget> fidelities{};  // for strategies that use several budgets, ascending
+  StrategyOptions options{};
+  uint64_t seed = 1;
+};
+
+struct Proposal {
+  Genotype genotype{};
+  Budget budget{};
+};
+
+class Strategy {
+ public:
+  static std::string kind() { return "search strategy"; }
+  using Registry = nascent::Registry<Strategy, std::unique_ptr<Strategy>(const StrategySetting&)>;
+
+  virtual ~Strategy() = default;
+  // What to validate next; nothing where there is nothing left to try.
+  virtual std::optional<Proposal> propose() = 0;
+  // The outcome of the last proposal.
+  virtual void tell(const Proposal& proposal, double accuracy) = 0;
+};
+
+}  // namespace nascent
