@@ -261,7 +261,7 @@ class ScoreVerb : public Verb {
   }
 
   static size_t best_of(const std::string& metric, const std::vector<Scores>& scores) {
-    const bool low = metric == "kappa";
+    const bool low = Metric::Registry::instance().at(metric).facts.lower_is_better;
     const auto best = std::max_element(scores.begin(), scores.end(), [&](const Scores& a, const Scores& b) {
       return low ? a.at(metric) > b.at(metric) : a.at(metric) < b.at(metric);
     });
@@ -316,8 +316,10 @@ class ScoreVerb : public Verb {
                          const std::vector<Scores>& scores) {
     for (const auto& metric : scorer.metrics()) {
       const size_t best = best_of(metric, scores);
-      invocation.print(fmt::format("{} {:<13} {:>14.6g}  {}", metric == "kappa" ? "lowest " : "highest", metric,
-                                   scores[best].at(metric), ScoreCache::key(genotypes[best])));
+      invocation.print(
+          fmt::format("{} {:<13} {:>14.6g}  {}",
+                      Metric::Registry::instance().at(metric).facts.lower_is_better ? "lowest " : "highest", metric,
+                      scores[best].at(metric), ScoreCache::key(genotypes[best])));
     }
   }
 

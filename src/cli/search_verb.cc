@@ -48,7 +48,7 @@ class SearchVerb : public Verb {
   ScaleLimits scale_limits() const override {
     const double held_out = data_.valid_fraction;
     const double smaller_part = held_out > 0 ? std::min(held_out, 1 - held_out) : 1;
-    return {.fewest_cells = network_.skeleton.starts_with("darts") ? 3 : 1,
+    return {.fewest_cells = Skeleton::Registry::instance().at(network_.skeleton).facts.fewest_cells,
             .fixed_cells = find_space(space_)->own_cells(),
             .fewest_images = static_cast<int64_t>(std::ceil(data_.batch / smaller_part)),
             .all_images = [this] { return load_dataset(data_, Part::train, run_.seed)->size(); }};

@@ -161,7 +161,7 @@ void StagedSearch::search() {
 Json StagedSearch::train(const Candidate& candidate, const std::string& folder, int64_t seed,
                          const std::vector<std::string>& assignments) const {
   std::string recipe = options_.retrain;
-  if (recipe.empty()) recipe = skeleton_.starts_with("darts") ? "retrain-cifar" : "retrain-nasbench201";
+  if (recipe.empty()) recipe = Skeleton::Registry::instance().at(skeleton_).facts.retraining;
   std::vector<std::string> words = {"--recipe", recipe, "--genotype", candidate.search, "--seed", std::to_string(seed)};
   std::vector<std::string> sets = options_.retrain_set;
   sets.insert(sets.end(), assignments.begin(), assignments.end());
@@ -177,8 +177,8 @@ Json StagedSearch::train(const Candidate& candidate, const std::string& folder, 
     table.at("train.genotype", "search").set(candidate.search, "search");
     table.at("run.seed", "search").set(seed, "search");
     if (options_.retrain_scale.empty()) return;
-    apply_scale(Scale::parse(options_.retrain_scale), {.fewest_cells = skeleton_.starts_with("darts") ? 3 : 1}, typed,
-                table);
+    apply_scale(Scale::parse(options_.retrain_scale),
+                {.fewest_cells = Skeleton::Registry::instance().at(skeleton_).facts.fewest_cells}, typed, table);
   });
 }
 

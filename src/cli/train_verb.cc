@@ -24,7 +24,7 @@ class TrainVerb : public Verb {
     network_.skeleton = find_space(space_of(find_genotype(genotype_)))->skeleton();
   }
   ScaleLimits scale_limits() const override {
-    return {.fewest_cells = network_.skeleton.starts_with("darts") ? 3 : 1,
+    return {.fewest_cells = Skeleton::Registry::instance().at(network_.skeleton).facts.fewest_cells,
             .fewest_images = static_cast<int64_t>(std::ceil(data_.batch / (1 - data_.valid_fraction))),
             .all_images = [this] { return load_dataset(data_, Part::train, run_.seed)->size(); }};
   }

@@ -3,7 +3,12 @@
 //   NASCENT_REGISTER(Schedule, "cosine", "half a cosine from lr to lr-min", [](const ScheduleOptions& o) { ... });
 //
 // and Schedule declares `using Registry = nascent::Registry<Schedule, std::unique_ptr<Schedule>(const
-// ScheduleOptions&)>`. An unknown name is answered with the known ones.
+// ScheduleOptions&)>`. What others must know about an entry stands with it, as facts, so that no room compares names:
+//
+//   NASCENT_REGISTER(Metric, "kappa", "condition number", condition_number, MetricFacts{.lower_is_better = true});
+//   Metric::Registry::instance().at("kappa").facts.lower_is_better
+//
+// An unknown name is answered with the known ones; a name that is taken is an error.
 #pragma once
 
 #include <functional>
@@ -16,13 +21,16 @@
 
 namespace nascent {
 
+struct NoFacts {};
+
 // `Interface::kind()` names the interface in error texts ("schedule", "data set", ...).
-template <class Interface, class Signature>
+template <class Interface, class Signature, class Facts = NoFacts>
 class Registry {
  public:
   struct Entry {
     std::string description;
     std::function<Signature> make;
+    Facts facts;
   };
 
   static Registry& instance() {
@@ -30,8 +38,12 @@ class Registry {
     return registry;
   }
 
-  bool add(const std::string& name, std::string description, std::function<Signature> make) {
-    return entries_.emplace(name, Entry{std::move(description), std::move(make)}).second;
+  bool add(const std::string& name, std::string description, std::function<Signature> make, Facts facts = {}) {
+    const Entry entry{std::move(description), std::move(make), std::move(facts)};
+    if (!entries_.emplace(name, entry).second) {
+      fail("Two {}s are registered as '{}'; give one of them another name.", Interface::kind(), name);
+    }
+    return true;
   }
 
   const Entry& at(const std::string& name) const {

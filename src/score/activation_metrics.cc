@@ -88,7 +88,7 @@ double linear_regions(Probe& probe) {
   // The cells of NAS-Bench-101 divide their channels among the nodes that they concatenate.
   size.channels = probe.plan().skeleton == "nasbench101" ? 8 : 1;
   size.skeleton = probe.plan().skeleton;
-  if (!probe.space().own_cells()) size.cells = size.skeleton.starts_with("darts") ? 3 : 1;
+  if (!probe.space().own_cells()) size.cells = Skeleton::Registry::instance().at(size.skeleton).facts.fewest_cells;
   const Shape shape{probe.plan().input.channels, kRegionSide, kRegionSide};
   return count_linear_regions(Tape(*probe.network_of(size, shape)),
                               normal_images(shape, kImages, probe.options().seed, "region images"));

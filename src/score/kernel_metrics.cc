@@ -31,7 +31,8 @@ double full_trace(Probe& probe) {
 
 NASCENT_REGISTER(Metric, "trace", "sqrt(tr K / m), K the tangent kernel of the true classes' logits (eq. 7.4)",
                  [](Probe& probe) { return std::sqrt(trace_of(probe.ntk()) / static_cast<double>(probe.images())); });
-NASCENT_REGISTER(Metric, "kappa", "condition number of the tangent kernel (lower is better)", condition_number);
+NASCENT_REGISTER(Metric, "kappa", "condition number of the tangent kernel", condition_number,
+                 MetricFacts{.lower_is_better = true});
 NASCENT_REGISTER(Metric, "knas", "KNAS: mean of the entries of the tangent kernel",
                  [](Probe& probe) { return probe.ntk().mean().item<double>(); });
 NASCENT_REGISTER(Metric, "trace-norm", "trace of the tangent kernel over all logits (eq. 6.4)", full_trace);

@@ -83,9 +83,13 @@ class Probe {
 };
 
 // Training-free metrics, by name. A new one is one file with a NASCENT_REGISTER(Metric, ...) at its foot.
+struct MetricFacts {
+  bool lower_is_better = false;
+};
+
 struct Metric {
   static std::string kind() { return "metric"; }
-  using Registry = nascent::Registry<Metric, double(Probe&)>;
+  using Registry = nascent::Registry<Metric, double(Probe&), MetricFacts>;
 };
 
 // Eigenvalues of a symmetric matrix, ascending.

@@ -75,10 +75,17 @@ struct NetworkOptions {
 // A macro skeleton: how cells are stacked. `genotype` null: the supernet of the space. There are "darts",
 // "darts-imagenet", "nasbench201" and "nasbench101". In supernets the batch norms of cells are not affine, and pools
 // are followed by one in all but nasbench201; stems, residual blocks and heads are as in networks.
+struct SkeletonFacts {
+  int fewest_cells = 1;
+  std::string retraining = "retrain-nasbench201";  // recipe that networks of it are trained by
+};
+
 struct Skeleton {
   static std::string kind() { return "skeleton"; }
-  using Registry = nascent::Registry<Skeleton, NetworkPlan(const Space&, const Genotype*, const NetworkOptions&,
-                                                           Shape input, int classes)>;
+  using Registry =
+      nascent::Registry<Skeleton,
+                        NetworkPlan(const Space&, const Genotype*, const NetworkOptions&, Shape input, int classes),
+                        SkeletonFacts>;
 };
 
 NetworkPlan plan_supernet(const Space& space, const NetworkOptions& options, Shape input, int classes);

@@ -90,8 +90,9 @@ NetworkPlan plan_imagenet(const Space& space, const Genotype* genotype, const Ne
 }  // namespace
 
 NASCENT_REGISTER(Skeleton, "darts", "CIFAR network of DARTS: stem, cells with two reductions, pooling, linear",
-                 plan_cifar);
+                 plan_cifar, SkeletonFacts{.fewest_cells = 3, .retraining = "retrain-cifar"});
 NASCENT_REGISTER(Skeleton, "darts-imagenet",
-                 "mobile ImageNet network of DARTS: three-convolution stem to 1/8 of the side", plan_imagenet);
+                 "mobile ImageNet network of DARTS: three-convolution stem to 1/8 of the side", plan_imagenet,
+                 SkeletonFacts{.fewest_cells = 3, .retraining = "retrain-cifar"});
 
 }  // namespace nascent

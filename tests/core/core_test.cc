@@ -61,6 +61,17 @@ TEST(Registry, MakesByNameAndListsTheKnown) {
   }
 }
 
+TEST(Registry, RefusesANameThatIsTaken) {
+  auto& registry = Shape::Registry::instance();
+  try {
+    registry.add("square", "another", [](int x) { return x; });
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(), testing::AllOf(HasSubstr("'square'"), HasSubstr("another name")));
+  }
+  EXPECT_EQ(registry.make("square", 3), 9);
+}
+
 class FilesTest : public testing::Test {
  protected:
   void SetUp() override {

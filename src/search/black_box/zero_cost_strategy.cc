@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "nascent/core/error.h"
+#include "nascent/score/probe.h"
 #include "nascent/search/black_box/metric_pool.h"
 #include "nascent/search/strategy.h"
 
@@ -38,7 +39,7 @@ class ZeroCostStrategy : public Strategy {
   explicit ZeroCostStrategy(const StrategySetting& setting)
       : budget_(setting.budget),
         pool_(pool_of(setting)),
-        order_(best_first(pool_, setting.options.metric == "kappa")) {}
+        order_(best_first(pool_, Metric::Registry::instance().at(setting.options.metric).facts.lower_is_better)) {}
 
   std::optional<Proposal> propose() override {
     if (next_ == order_.size()) return std::nullopt;
@@ -78,7 +79,8 @@ class WarmUpStrategy : public Strategy {
       sample.entries.push_back(pool.entries[order[i]]);
     }
     std::vector<Genotype> founders;
-    for (const size_t place : best_first(sample, setting.options.metric == "kappa")) {
+    for (const size_t place :
+         best_first(sample, Metric::Registry::instance().at(setting.options.metric).facts.lower_is_better)) {
       if (static_cast<int>(founders.size()) == setting.options.population) break;
       founders.push_back(sample.architectures[place]);
     }
