@@ -47,6 +47,9 @@ function(nascent_program name)
   list(TRANSFORM PROGRAM_ROOMS PREPEND nascent_)
   target_link_libraries(${name} PRIVATE ${PROGRAM_ROOMS})
   nascent_use_precompiled(${name} ${PROGRAM_TORCH})
+  # As the libraries are compiled (not -fPIE), so that they share their precompiled headers.
+  set_target_properties(${name} PROPERTIES POSITION_INDEPENDENT_CODE OFF)
+  target_compile_options(${name} PRIVATE -fPIC)
   # Registrations live at the foot of source files that nothing refers to, so programs take rooms whole.
   get_property(rooms GLOBAL PROPERTY NASCENT_ROOMS)
   string(REPLACE ";" "," names "${rooms}")

@@ -5,7 +5,7 @@ namespace {
 
 class Constant : public Schedule {
  public:
-  double rate(double lr, double epoch, double epochs) const override { return lr; }
+  double rate(double lr, double, double) const override { return lr; }
 };
 
 NASCENT_REGISTER(Schedule, "constant", "always lr",

@@ -10,7 +10,7 @@ class Step : public Schedule {
  public:
   explicit Step(const ScheduleOptions& options) : options_(options) {}
 
-  double rate(double lr, double epoch, double epochs) const override {
+  double rate(double lr, double epoch, double) const override {
     const double drops = std::floor(epoch / options_.step_epochs);
     return std::max(options_.lr_min, lr * std::pow(options_.step_factor, drops));
   }

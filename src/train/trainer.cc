@@ -63,7 +63,7 @@ at::Tensor Trainer::loss(const NetworkOutput& output, const at::Tensor& labels) 
   return main + options_.auxiliary_weight * classification_loss(output.auxiliary, labels, options_.label_smoothing);
 }
 
-void Trainer::start_epoch(int64_t epoch, int64_t first_step, EventSink& events) {
+void Trainer::start_epoch(int64_t epoch, int64_t first_step, EventSink&) {
   if (first_step == 0) totals_ = {};
   final_.reset();
   start_ = std::chrono::steady_clock::now();
