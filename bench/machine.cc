@@ -10,7 +10,7 @@
 
 // This file is compiled once per instruction set.
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "../bench/machine.cc"
+#define HWY_TARGET_INCLUDE "bench/machine.cc"
 #define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_SSE4)
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
