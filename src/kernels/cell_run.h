@@ -1,7 +1,6 @@
-// One pass of a batch through a cell: forward, then backward where that is wanted.
+// One pass of a batch through a cell: forward when made, backward when asked.
 //
-//   CellRun run(program, {.images = 64, .training = true, .keep = true, .inputs = ..., ...});
-//   run.forward(output);
+//   CellRun run(program, {.images = 64, .training = true, .keep = true, .inputs = ..., ...}, output);
 //   run.backward({.output_gradient = g, ...});
 #pragma once
 
@@ -50,13 +49,10 @@ struct Scratch;
 
 class CellRun {
  public:
-  CellRun(std::shared_ptr<const CellProgram> program, ForwardCall call);
+  CellRun(std::shared_ptr<const CellProgram> program, ForwardCall call, float* output);
   ~CellRun();
 
-  // Once. Fills `output`, channels last.
-  void forward(float* output);
-  // Once, after forward(). The inputs of the forward call must still be as they were; its output, weights and
-  // parameters need not.
+  // Once. The inputs of the forward call must still be as they were; its output, weights and parameters need not.
   void backward(const BackwardCall& call);
 
  private:
@@ -120,7 +116,7 @@ class CellRun {
 
   std::shared_ptr<const CellProgram> program_;
   ForwardCall call_;
-  float* output_ = nullptr;
+  float* output_;
   const ImageKernels& kernels_;
   ForwardSchedule schedule_;
   Packing packing_;

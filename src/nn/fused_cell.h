@@ -11,7 +11,6 @@
 
 namespace nascent {
 
-class Cell;
 struct CellContext;
 
 class FusedCell {

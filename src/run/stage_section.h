@@ -1,5 +1,4 @@
-// The report of several searches: in three stages, what each found and how the cells fared in training; in a comparison,
-// the figures of every recipe.
+// The report of a search in three stages: what each search found, and how the cells fared in training.
 #pragma once
 
 #include <string>
@@ -8,7 +7,7 @@
 
 namespace nascent {
 
-// From the run's result; "" where it has neither.
+// From the run's result; "" where it has no stages.
 std::string stage_section(const Json& result);
 
 }  // namespace nascent

@@ -1,6 +1,6 @@
 #include "nascent/space/operation.h"
 
-#include "errors.h"
+#include "space/error_text.h"
 
 namespace nascent {
 namespace {

@@ -8,17 +8,23 @@
 #include <filesystem>
 #include <string>
 
-#include "errors.h"
+#include "nascent/core/error.h"
 #include "nascent/core/files.h"
 #include "nascent/table/benchmark_table.h"
 #include "nascent/table/table_builder.h"
-#include "temporary_folder.h"
 
 namespace nascent {
 
 class TableTest : public testing::Test {
  protected:
-  std::string path(const std::string& name) const { return (folder_.path() / name).string(); }
+  TableTest() {
+    std::string name = (std::filesystem::temp_directory_path() / "nascent-table-XXXXXX").string();
+    if (::mkdtemp(name.data()) == nullptr) std::abort();
+    folder_ = name;
+  }
+  ~TableTest() override { std::filesystem::remove_all(folder_); }
+
+  std::string path(const std::string& name) const { return (folder_ / name).string(); }
   std::string file(const std::string& name, const std::string& text) const {
     write_file(path(name), text);
     return path(name);
@@ -47,8 +53,20 @@ class TableTest : public testing::Test {
   }
 
  private:
-  TemporaryFolder folder_;
+  std::filesystem::path folder_;
 };
+
+// The text of the Error that a call throws.
+template <class Call>
+std::string error_of(Call call) {
+  try {
+    call();
+  } catch (const Error& error) {
+    return error.what();
+  }
+  ADD_FAILURE() << "no error";
+  return "";
+}
 
 inline Genotype nb201(const std::string& text) { return parse_genotype(text, "nasbench201"); }
 

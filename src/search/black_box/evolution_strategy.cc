@@ -43,10 +43,8 @@ class EvolutionStrategy : public Strategy {
   std::deque<Individual> population_;  // the oldest first
 };
 
-NASCENT_REGISTER(
-    Strategy, "rea", "regularised evolution: tournaments, one mutation, the oldest dies",
-    [](const StrategySetting& setting) { return std::make_unique<EvolutionStrategy>(setting); },
-    StrategyFacts{.recipe = "rea"});
+NASCENT_REGISTER(Strategy, "rea", "regularised evolution: tournaments, one mutation, the oldest dies",
+                 [](const StrategySetting& setting) { return std::make_unique<EvolutionStrategy>(setting); });
 
 }  // namespace
 }  // namespace nascent

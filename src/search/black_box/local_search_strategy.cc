@@ -1,6 +1,5 @@
 // Local search (White et al. 2021): all neighbours of an architecture are tried and the best one, if better, is next;
 // where none is better, it starts again elsewhere.
-#include <limits>
 #include <map>
 
 #include "nascent/search/encoding.h"
@@ -33,7 +32,7 @@ class LocalSearchStrategy : public Strategy {
  private:
   struct Place {
     Choices choices;
-    double accuracy = -std::numeric_limits<double>::infinity();
+    double accuracy = -1;
   };
 
   // Walks on over what is known already, up to the next architecture that is not.
@@ -77,10 +76,8 @@ class LocalSearchStrategy : public Strategy {
   Choices last_;
 };
 
-NASCENT_REGISTER(
-    Strategy, "local-search", "moves to the best neighbour while there is a better one, then starts again",
-    [](const StrategySetting& setting) { return std::make_unique<LocalSearchStrategy>(setting); },
-    StrategyFacts{.recipe = "local-search"});
+NASCENT_REGISTER(Strategy, "local-search", "moves to the best neighbour while there is a better one, then starts again",
+                 [](const StrategySetting& setting) { return std::make_unique<LocalSearchStrategy>(setting); });
 
 }  // namespace
 }  // namespace nascent

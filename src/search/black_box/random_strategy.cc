@@ -16,10 +16,8 @@ class RandomStrategy : public Strategy {
   RandomStream random_;
 };
 
-NASCENT_REGISTER(
-    Strategy, "random", "random search",
-    [](const StrategySetting& setting) { return std::make_unique<RandomStrategy>(setting); },
-    StrategyFacts{.recipe = "random"});
+NASCENT_REGISTER(Strategy, "random", "random search",
+                 [](const StrategySetting& setting) { return std::make_unique<RandomStrategy>(setting); });
 
 }  // namespace
 }  // namespace nascent

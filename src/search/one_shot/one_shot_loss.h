@@ -14,16 +14,10 @@
 
 namespace nascent {
 
-// What makes the supernet's training harder, as in the training of what is found.
-struct SupernetRegularisation {
-  double drop_path = 0;         // probability of dropping an edge at the end; it rises in a line from 0
-  double auxiliary_weight = 0;  // of the loss of the auxiliary head, where the supernet has one
-};
-
 class OneShotLoss {
  public:
   OneShotLoss(std::shared_ptr<Network> supernet, Relaxation& relaxation,
-              std::vector<std::unique_ptr<Regulariser>> regularisers, SupernetRegularisation hardening = {});
+              std::vector<std::unique_ptr<Regulariser>> regularisers);
 
   struct Loss {
     at::Tensor value;  // what is minimised
@@ -32,8 +26,8 @@ class OneShotLoss {
   // Cross-entropy of the batch under the relaxation's mixture at `place`; `regularised` adds the penalty of the
   // architecture.
   Loss loss(const TensorBatch& batch, const SearchPlace& place, bool regularised = false);
-  // The same under a given mixture; `place` decides which paths are dropped.
-  Loss loss(const TensorBatch& batch, const Mixture& mixture, const SearchPlace& place = {});
+  // The same under a given mixture.
+  Loss loss(const TensorBatch& batch, const Mixture& mixture);
   // What the regularisers add up to; a scalar zero where there are none.
   at::Tensor penalty(const SearchPlace& place) const;
 
@@ -46,7 +40,6 @@ class OneShotLoss {
   std::shared_ptr<Network> supernet_;
   Relaxation& relaxation_;
   std::vector<std::unique_ptr<Regulariser>> regularisers_;
-  SupernetRegularisation hardening_;
   Tensors weights_;
 };
 

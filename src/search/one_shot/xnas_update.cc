@@ -38,10 +38,9 @@ class XnasUpdate : public ArchitectureUpdate {
   ArchitectureParameters& architecture_;
 };
 
-NASCENT_REGISTER(
-    ArchitectureUpdate, "xnas", "exponentiated gradient with wipe-out of candidates that cannot recover (XNAS)",
-    [](const UpdateSetup& setup) { return std::make_unique<XnasUpdate>(setup); },
-    UpdateFacts{.reads = {"search.bound"}, .domain = Domain::simplex});
+NASCENT_REGISTER(ArchitectureUpdate, "xnas",
+                 "exponentiated gradient with wipe-out of candidates that cannot recover (XNAS)",
+                 [](const UpdateSetup& setup) { return std::make_unique<XnasUpdate>(setup); });
 
 }  // namespace
 }  // namespace nascent
