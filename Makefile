@@ -1,7 +1,7 @@
 # make demo: installs, builds, and runs a real search. make test: builds and runs all tests.
 PRESET ?= release
 BUILD := build/$(PRESET)
-.PHONY: help setup configure build demo test bench docs experiments format clean
+.PHONY: help setup configure build demo test bench docs experiments format deb clean
 
 help:
 	@echo "make demo     install, build, search and train on Fashion-MNIST (minutes)"
@@ -11,6 +11,7 @@ help:
 	@echo "make experiments  run every experiment; results go to docs/results/ (an hour)"
 	@echo "make docs     write docs/options.md anew from the program"
 	@echo "make format   run clang-format over the sources"
+	@echo "make deb      a Debian package in build/package, with the program, the library and its headers"
 	@echo "make clean    remove build/"
 
 setup:
@@ -25,11 +26,10 @@ build: configure
 demo: build
 	@$(BUILD)/bin/nascent demo
 
-# Tests that want real data find it through NASCENT_DATA; where it lies beside the project, it is laid out first.
+# Tests that want real data find it through NASCENT_DATA, and skip where it is not set.
 test: configure
 	@cmake --build $(BUILD)
-	@export NASCENT_DATA=$${NASCENT_DATA:-$$(test -x ../shared/data/unpack && ../shared/data/unpack)}; \
-	cd $(BUILD) && ctest --output-on-failure -j2
+	@cd $(BUILD) && ctest --output-on-failure -j2
 
 bench: configure
 	@cmake --build $(BUILD) --target bench_step
@@ -40,11 +40,15 @@ docs: build
 
 # What is done is not run again: a stopped experiment goes on.
 experiments: build
-	@export NASCENT_DATA=$${NASCENT_DATA:-$$(test -x ../shared/data/unpack && ../shared/data/unpack)}; \
-	for experiment in experiments/*; do $$experiment || exit 1; done
+	@for experiment in experiments/*; do $$experiment || exit 1; done
 
 format: setup
-	@find src tests -name '*.h' -o -name '*.cc' | xargs clang-format -i
+	@find src tests bench examples -name '*.h' -o -name '*.cc' | xargs clang-format -i
+
+deb: setup
+	@cmake --preset package > /dev/null
+	@cmake --build build/package
+	@cd build/package && cpack -G DEB
 
 clean:
 	@rm -rf build

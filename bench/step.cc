@@ -80,7 +80,14 @@ std::vector<Workload> workloads() {
        .genotype = "darts-v2",
        .network = {.channels = 36, .cells = 20},
        .batch = 96,
-       .work = Work::inference}};
+       .work = Work::inference},
+      // The training of `nascent demo`: the smallest step that people wait for.
+      {.name = "demo",
+       .space = "nasbench201",
+       .genotype = "nasbench201:1462",
+       .network = {.channels = 8, .cells = 1},
+       .batch = 128,
+       .work = Work::weights}};
 }
 
 class Runner {

@@ -1,4 +1,4 @@
-# One static library per folder of src/ ("room"), one test program per folder of tests/.
+# One static library per folder of src/ ("room"), one test program per folder of tests/, and one shared library of rooms.
 
 # Two precompiled headers, built once and shared: what every file reads, and the same with LibTorch.
 function(nascent_precompile name)
@@ -14,6 +14,12 @@ set(NASCENT_COMMON_HEADERS
 set(NASCENT_TORCH_HEADERS <ATen/ATen.h> <torch/csrc/autograd/custom_function.h> <torch/nn/module.h>)
 
 function(nascent_use_precompiled target torch)
+  get_target_property(type ${target} TYPE)
+  if(type STREQUAL "EXECUTABLE")
+    # As the libraries are compiled (not -fPIE), so that they share their precompiled headers.
+    set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE OFF)
+    target_compile_options(${target} PRIVATE -fPIC)
+  endif()
   if(torch)
     target_link_libraries(${target} PUBLIC ${TORCH_LIBRARIES})
     target_precompile_headers(${target} REUSE_FROM nascent_torch_headers)
@@ -38,6 +44,27 @@ function(nascent_room name)
   target_link_libraries(nascent_${name} PUBLIC ${ROOM_ROOMS} ${ROOM_LIBRARIES})
   nascent_use_precompiled(nascent_${name} ${ROOM_TORCH})
   set_property(GLOBAL APPEND PROPERTY NASCENT_ROOMS nascent_${name})
+  set_property(GLOBAL APPEND PROPERTY NASCENT_LIBRARIES ${ROOM_LIBRARIES})
+endfunction()
+
+# nascent_library([PUBLIC lib...] [EXCEPT room...]): the rooms as one shared library, Nascent::nascent. It is made of
+# their objects, all of them, so its registries are full however it is linked. PUBLIC: what its headers include.
+function(nascent_library)
+  cmake_parse_arguments(LIBRARY "" "" "PUBLIC;EXCEPT" ${ARGN})
+  get_property(rooms GLOBAL PROPERTY NASCENT_ROOMS)
+  get_property(libraries GLOBAL PROPERTY NASCENT_LIBRARIES)
+  list(TRANSFORM LIBRARY_EXCEPT PREPEND nascent_)
+  list(REMOVE_ITEM rooms ${LIBRARY_EXCEPT})
+  list(TRANSFORM rooms REPLACE "(.+)" "$<TARGET_OBJECTS:\\1>" OUTPUT_VARIABLE objects)
+  list(REMOVE_DUPLICATES libraries)
+  list(REMOVE_ITEM libraries ${LIBRARY_PUBLIC})
+  add_library(libnascent SHARED ${objects})
+  add_library(Nascent::nascent ALIAS libnascent)
+  target_link_libraries(libnascent PUBLIC ${LIBRARY_PUBLIC} PRIVATE ${libraries})
+  target_include_directories(libnascent PUBLIC $<BUILD_INTERFACE:${NASCENT_INCLUDE}> $<INSTALL_INTERFACE:include>)
+  target_compile_features(libnascent PUBLIC cxx_std_20)
+  set_target_properties(libnascent PROPERTIES OUTPUT_NAME nascent EXPORT_NAME nascent VERSION ${PROJECT_VERSION}
+                                              SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
 endfunction()
 
 # nascent_program(name source... [TORCH] ROOMS room...)
@@ -47,9 +74,6 @@ function(nascent_program name)
   list(TRANSFORM PROGRAM_ROOMS PREPEND nascent_)
   target_link_libraries(${name} PRIVATE ${PROGRAM_ROOMS})
   nascent_use_precompiled(${name} ${PROGRAM_TORCH})
-  # As the libraries are compiled (not -fPIE), so that they share their precompiled headers.
-  set_target_properties(${name} PROPERTIES POSITION_INDEPENDENT_CODE OFF)
-  target_compile_options(${name} PRIVATE -fPIC)
   # Registrations live at the foot of source files that nothing refers to, so programs take rooms whole.
   get_property(rooms GLOBAL PROPERTY NASCENT_ROOMS)
   string(REPLACE ";" "," names "${rooms}")

@@ -4,12 +4,13 @@
 #include <iostream>
 
 #include "nascent/cli/help.h"
-#include "nascent/cli/recipes.h"
+#include "nascent/cli/partly_done.h"
 #include "nascent/cli/verb.h"
 #include "nascent/cli/version.h"
 #include "nascent/core/error.h"
 #include "nascent/core/interrupt.h"
 #include "nascent/core/log.h"
+#include "nascent/core/recipes.h"
 #include "nascent/core/text.h"
 
 namespace nascent {
@@ -103,7 +104,9 @@ void apply(const Request& request, const Invocation& invocation, OptionTable& ta
   if (!invocation.resume.empty()) table.read_toml_file(std::filesystem::path(invocation.resume) / "options.toml");
   if (!request.recipe.empty()) {
     fixed_by_resume("", "--recipe");
-    table.read_toml(find_recipe(request.recipe).text, "recipe " + request.recipe);
+    const Recipe recipe = find_recipe(request.recipe);
+    recipe.require_verb(invocation.verb);
+    table.read_toml(recipe.text, "recipe " + request.recipe);
   }
   if (!request.scale.empty()) fixed_by_resume("", "--scale");
   for (const auto& file : request.configs) {
@@ -132,12 +135,13 @@ std::vector<std::string> typed_keys(const Request& request, OptionTable& table) 
 
 void resolve(const Request& request, const Invocation& invocation, Verb& verb, OptionTable& table) {
   verb.resolve(invocation);
-  if (request.scale.empty()) return;
+  if (request.scale.empty() || verb.scales_itself()) return;
   apply_scale(Scale::parse(request.scale), verb.scale_limits(), typed_keys(request, table), table);
 }
 
 int run_verb(const std::string& name, std::vector<std::string> words) {
   auto verb = Verb::Registry::instance().make(name);
+  if (const std::string advice = verb->advice(words); !advice.empty()) fail("{}", advice);
   OptionTable table;
   verb->declare(table);
 
@@ -165,8 +169,33 @@ int run_verb(const std::string& name, std::vector<std::string> words) {
   invocation.scale = request.scale;
   catch_interrupts();
   resolve(request, invocation, *verb, table);
-  const Json result = verb->run(invocation);
-  if (invocation.json) std::cout << result.dump(2) << std::endl;
+  const auto print = [&](const Json& result) {
+    if (invocation.json) std::cout << result.dump(2) << std::endl;
+  };
+  try {
+    print(verb->run(invocation));
+  } catch (const PartlyDone& part) {
+    print(part.result);
+    throw;
+  }
+  return 0;
+}
+
+// How many words name the verb: the longest registered name wins, so "ensemble search" goes before "ensemble". 0 where
+// the first word only opens the names of others.
+size_t verb_length(const std::vector<std::string>& words) {
+  const auto& verbs = Verb::Registry::instance();
+  if (words.size() > 1 && verbs.contains(words[0] + " " + words[1])) return 2;
+  return verbs.contains(words[0]) || actions_of(words[0]).empty() ? 1 : 0;
+}
+
+// A word that several verbs begin with, alone or with what is none of them.
+int list_actions(const std::vector<std::string>& words) {
+  if (words.size() > 1 && !words[1].starts_with("-")) {
+    fail("nascent {}: there is no action '{}'.{} Known: {}.", words[0], words[1],
+         suggestion(words[1], actions_of(words[0])), join(actions_of(words[0]), ", "));
+  }
+  std::cout << actions_help(words[0]);
   return 0;
 }
 
@@ -181,7 +210,10 @@ int dispatch(const std::vector<std::string>& words) {
   }
   if (words[0].starts_with("-"))
     fail("A verb comes first, as in 'nascent search {}'. 'nascent --help' lists the verbs.", words[0]);
-  return run_verb(words[0], {words.begin() + 1, words.end()});
+  const size_t length = verb_length(words);
+  if (length == 0) return list_actions(words);
+  return run_verb(join({words.begin(), words.begin() + static_cast<int64_t>(length)}, " "),
+                  {words.begin() + static_cast<int64_t>(length), words.end()});
 }
 
 }  // namespace
@@ -191,6 +223,9 @@ int run_command_line(const std::vector<std::string>& words) {
     return dispatch(words);
   } catch (const Interrupted&) {
     return 130;
+  } catch (const PartlyDone& part) {
+    log::warning("{}", part.message);
+    return 3;
   } catch (const Error& error) {
     log::error("{}", error.what());
     return 2;

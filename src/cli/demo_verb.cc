@@ -1,68 +1,74 @@
 // nascent demo: a search and a training on Fashion-MNIST, in minutes.
-#include "nascent/cli/recipes.h"
-#include "nascent/cli/run_session.h"
-#include "nascent/cli/verb.h"
+#include "nascent/cli/search_output.h"
+#include "nascent/cli/session_start.h"
 #include "nascent/core/log.h"
 #include "nascent/core/progress.h"
+#include "nascent/core/recipes.h"
+#include "nascent/core/text.h"
+#include "nascent/train/training.h"
 
 namespace nascent {
 namespace {
 
-// A fresh folder runs/demo-N that both parts go into.
-std::string demo_folder() {
-  for (int n = 1;; ++n) {
-    const std::string folder = fmt::format("runs/demo-{}", n);
-    if (!std::filesystem::exists(folder)) return folder;
-  }
-}
-
 class DemoVerb : public Verb {
  public:
-  void declare(OptionTable& table) override {
-    auto section = table.section("run", "Where and how a run happens.");
-    section.add("seed", seed_, "of every random stream").at_least(0);
-    section.add("threads", threads_, "threads that compute; 0: one per core").range(0, 1024);
-    section.add("out", out_, "folder of the demo; empty: a new one under runs/");
-  }
+  bool resumable() const override { return true; }
+  void declare(OptionTable& table) override { run_.declare(table); }
 
   Json run(const Invocation& invocation) override {
-    const auto start = std::chrono::steady_clock::now();
-    const std::string folder = out_.empty() ? demo_folder() : out_;
-    log::info("1. Search for a cell on Fashion-MNIST (nascent search --recipe demo-search)");
-    const Json found = call(invocation, "search", "demo-search", folder + "/search", {});
-    log::info("2. Train the network made of it (nascent train --recipe demo-train)");
-    const Json trained =
-        call(invocation, "train", "demo-train", folder + "/train", {"train.genotype=" + folder + "/search"});
-    const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-    invocation.print(fmt::format("\nDone in {}.", clock_text(seconds)));
-    invocation.print(fmt::format("How the cell was found: {}", found.at("report").get<std::string>()));
-    invocation.print(fmt::format("How it was trained:     {}", trained.at("report").get<std::string>()));
-    return {{"search", found}, {"train", trained}, {"seconds", seconds}};
+    Session session(session_start(invocation), *invocation.options, run_);
+    session.begin("", {{"Data set", "fashion-mnist"}});
+    Json result;
+    session.run([&] {
+      const Json found = search_part(invocation, session), trained = train_part(session);
+      result = {{"search", found}, {"train", trained}, {"seconds", session.seconds()}};
+      session.directory().write_genotype(find_genotype(folder(session, "search")));
+      session.conclude(result);
+    });
+    const Json& trained = result["train"];
+    invocation.print(fmt::format("Test accuracy: {:.2f} % (top 5: {:.2f} %), {} parameters",
+                                 trained["test_top1"].get<double>(), trained["test_top5"].get<double>(),
+                                 engineering(trained["parameters"].get<int64_t>())));
+    invocation.print(fmt::format("\nDone in {}.", clock_text(result["seconds"].get<double>())));
+    invocation.print(fmt::format("How the cell was found: {}", folder(session, "search") + "/report.html"));
+    invocation.print(fmt::format("How it was trained:     {}", folder(session, "train") + "/report.html"));
+    result["search"]["report"] = folder(session, "search") + "/report.html";
+    result["train"]["report"] = folder(session, "train") + "/report.html";
+    result["directory"] = session.directory().path().string();
+    return result;
   }
 
  private:
-  // Runs another verb as its command line would.
-  Json call(const Invocation& invocation, const std::string& name, const std::string& recipe, const std::string& out,
-            const std::vector<std::string>& assignments) const {
-    const auto verb = Verb::Registry::instance().make(name);
-    OptionTable table;
-    verb->declare(table);
-    table.read_toml(find_recipe(recipe).text, "recipe " + recipe);
-    for (const auto& assignment : assignments) table.read_assignment(assignment);
-    table.read_assignment(fmt::format("run.seed={}", seed_));
-    table.read_assignment(fmt::format("run.threads={}", threads_));
-    table.read_assignment("run.out=" + out);
-    Invocation inner = invocation;
-    inner.verb = name;
-    inner.recipe = recipe;
-    inner.options = &table;
-    inner.command_line = {"--recipe", recipe, "--out", out, "--seed", std::to_string(seed_)};
-    return verb->run(inner);
+  static std::string folder(Session& session, const std::string& part) {
+    return (session.directory().path() / part).string();
   }
 
-  int64_t seed_ = 1;
-  int threads_ = 0;
-  std::string out_;
+  Json search_part(const Invocation& invocation, Session& session) const {
+    log::info("1. Search for a cell on Fashion-MNIST (nascent search --recipe demo-search)");
+    auto options = options_of<SearchOptions>(find_recipe("demo-search"));
+    options.run.seed = run_.seed;
+    const Json found = session.part("search", start_of("search", "demo-search"), options,
+                                    [](const SearchOptions& resolved, Session& part) { search(resolved, part); });
+    print_search(invocation, search_result(folder(session, "search")));
+    return found;
+  }
+
+  Json train_part(Session& session) const {
+    log::info("2. Train the network made of it (nascent train --recipe demo-train)");
+    auto options = options_of<TrainingOptions>(find_recipe("demo-train"));
+    options.run.seed = run_.seed;
+    options.genotype = folder(session, "search");
+    SessionStart start = start_of("train", "demo-train");
+    start.command.insert(start.command.end(), {"--genotype", options.genotype});
+    return session.part("train", start, options,
+                        [](const TrainingOptions& resolved, Session& part) { train(resolved, part); });
+  }
+
+  SessionStart start_of(const std::string& verb, const std::string& recipe) const {
+    return {.verb = verb, .command = {"--recipe", recipe, "--seed", std::to_string(run_.seed)}, .recipe = recipe};
+  }
+
+  RunOptions run_;
 };
 
 NASCENT_REGISTER(Verb, "demo", "searches and trains on Fashion-MNIST in a few minutes",

@@ -1,60 +1,60 @@
-// nascent eval: scores a trained model.
+// nascent eval: scores a trained model, or an ensemble of them.
 #include "nascent/cli/verb.h"
-#include "nascent/data/image_data.h"
-#include "nascent/nn/threads.h"
-#include "nascent/train/evaluate.h"
-#include "nascent/train/model.h"
+#include "nascent/ensemble/ensemble_evaluation.h"
+#include "nascent/train/model_evaluation.h"
 
 namespace nascent {
 namespace {
 
 class EvalVerb : public Verb {
  public:
-  std::string arguments() const override { return "MODEL"; }
-
-  void declare(OptionTable& table) override {
-    table.section("eval", "Which images are scored.")
-        .add("part", part_, "part of the data set")
-        .one_of({"train", "test"});
-    data_.declare(table);
-    table.section("run", "Where and how a run happens.")
-        .add("threads", threads_, "threads that compute; 0: one per core")
-        .range(0, 1024);
-  }
+  std::string arguments() const override { return "MODEL|RUN"; }
+  void declare(OptionTable& table) override { options_.declare(table); }
 
   Json run(const Invocation& invocation) override {
-    use_threads(threads_);
-    Model model = load_model(invocation.argument("model file"));
-    // Images are prepared as the model was trained to see them, unless told otherwise.
-    if (data_.eval_transforms.empty()) data_.eval_transforms = model.eval_transforms;
-    const ImageData data(data_, 0, model.statistics);
-    check(model, data);
-    const auto loader = part_ == "test" ? data.testing() : data.evaluation(data.all());
-    const Evaluation scores = evaluate(*model.network, *loader);
+    options_.model = invocation.argument("model file or run folder");
+    if (is_ensemble(options_.model)) return score_ensemble(invocation);
+    const ModelJudgement found = judge(options_);
+    const Judgement& judgement = found.judgement;
+    const Evaluation& scores = judgement.scores;
+    invocation.print(fmt::format(
+        "{}, {} part, {} images: accuracy {:.2f} %, top 5 {:.2f} %, loss {:.4f}, calibration error {:.2f} %",
+        data_text(found.data), options_.part, scores.images, scores.top1, scores.top5, scores.loss,
+        judgement.calibration_error));
+    if (options_.details) print_details(invocation, found.class_names, judgement);
+    Json result = options_.details ? judgement.to_json(found.class_names) : scores.to_json();
+    result["calibration_error"] = judgement.calibration_error;
+    result["data"] = {{"name", found.data.name}, {"path", found.data.path}, {"part", options_.part}};
+    return result;
+  }
+
+ private:
+  Json score_ensemble(const Invocation& invocation) const {
+    const Evaluation scores = evaluate_whole(options_);
     invocation.print(fmt::format("{} images: accuracy {:.2f} %, top 5 {:.2f} %, loss {:.4f}", scores.images,
                                  scores.top1, scores.top5, scores.loss));
     return scores.to_json();
   }
 
- private:
-  static void check(const Model& model, const ImageData& data) {
-    const Shape& expected = model.input;
-    const Shape found = data.shape();
-    if (!(found == expected)) {
-      fail(
-          "The model takes images of {} x {} x {} (channels, height, width); the data has {} x {} x {}. Name the data "
-          "set it was "
-          "trained on with --data, or set --eval-transforms.",
-          expected.channels, expected.height, expected.width, found.channels, found.height, found.width);
+  static void print_details(const Invocation& invocation, const std::vector<std::string>& names,
+                            const Judgement& judgement) {
+    for (size_t label = 0; label < names.size(); ++label) {
+      const std::vector<int64_t>& row = judgement.confusion[label];
+      std::string others;
+      for (size_t other = 0; other < names.size(); ++other) {
+        if (other != label && row[other] > 0) others += fmt::format("  {} {}", names[other], row[other]);
+      }
+      invocation.print(fmt::format("{:<20} {:6.2f} %{}{}", names[label],
+                                   judgement.class_accuracy(static_cast<int>(label)),
+                                   others.empty() ? "" : "  taken for:", others));
     }
-    if (data.classes() != static_cast<int>(model.class_names.size())) {
-      fail("The model knows {} classes; the data has {}.", model.class_names.size(), data.classes());
+    for (const Mistake& mistake : judgement.worst) {
+      invocation.print(fmt::format("image {:<8} is {}, taken for {} with {:.2f} %", mistake.image, names[mistake.label],
+                                   names[mistake.predicted], 100 * mistake.probability));
     }
   }
 
-  std::string part_ = "test";
-  DataOptions data_;
-  int threads_ = 0;
+  EvaluationOptions options_;
 };
 
 NASCENT_REGISTER(Verb, "eval", "scores a trained model", [] { return std::make_unique<EvalVerb>(); });

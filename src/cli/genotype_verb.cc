@@ -4,6 +4,7 @@
 #include "nascent/core/text.h"
 #include "nascent/run/subprocess.h"
 #include "nascent/space/drawing.h"
+#include "nascent/space/genotype_space.h"
 #include "nascent/space/plan.h"
 
 namespace nascent {
@@ -31,7 +32,7 @@ class GenotypeVerb : public Verb {
       invocation.print(to_text(genotype, form_));
       return {{form_, to_text(genotype, form_)}};
     }
-    return show(invocation, genotype);
+    return show(invocation, genotype, *space_of_genotype(name));
   }
 
  private:
@@ -40,10 +41,10 @@ class GenotypeVerb : public Verb {
     return known_genotypes();
   }
 
-  Json show(const Invocation& invocation, const Genotype& genotype) const {
+  Json show(const Invocation& invocation, const Genotype& genotype, const Space& space) const {
     if (input_.size() != 3) fail("--input: expected channels, height and width, as in --input 3,32,32.");
     const Shape shape{static_cast<int>(input_[0]), static_cast<int>(input_[1]), static_cast<int>(input_[2])};
-    const NetworkPlan plan = plan_network(*find_space(genotype.space), genotype, network_, shape, classes_);
+    const NetworkPlan plan = plan_network(space, genotype, network_, shape, classes_);
     Json result = {{"parameters", count_parameters(plan)}, {"multiply_adds", count_multiply_adds(plan)}};
     invocation.print(describe(genotype));
     invocation.print(fmt::format("space          {}", genotype.space));

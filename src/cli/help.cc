@@ -1,5 +1,7 @@
 #include "nascent/cli/help.h"
 
+#include <algorithm>
+
 #include "nascent/core/text.h"
 
 namespace nascent {
@@ -41,6 +43,19 @@ std::string usage(const std::string& name, const Verb& verb) {
   return fmt::format("nascent {}{}{} [options]", name, arguments.empty() ? "" : " ", arguments);
 }
 
+// The verbs whose names begin with `prefix`, one a line.
+std::string verb_list(const std::string& prefix) {
+  size_t width = 10;
+  for (const auto& name : Verb::Registry::instance().names()) {
+    if (name.starts_with(prefix)) width = std::max(width, name.size());
+  }
+  std::string text;
+  for (const auto& [name, entry] : Verb::Registry::instance().entries()) {
+    if (name.starts_with(prefix)) text += fmt::format("  {:<{}} {}\n", name, width, entry.description);
+  }
+  return text;
+}
+
 std::string markdown_cell(std::string text) {
   for (size_t at = 0; (at = text.find('|', at)) != std::string::npos; at += 2) text.insert(at, "\\");
   return text;
@@ -65,11 +80,23 @@ std::string program_help() {
   std::string text =
       "nascent: neural architecture search on one machine.\n\n"
       "Usage: nascent VERB [options]\n\nVerbs:\n";
-  for (const auto& [name, entry] : Verb::Registry::instance().entries())
-    text += fmt::format("  {:<10} {}\n", name, entry.description);
+  text += verb_list("");
   return text +
          "\n'nascent VERB --help' explains a verb; 'nascent --version' shows what it runs on.\n"
          "Start with: nascent demo\n";
+}
+
+std::vector<std::string> actions_of(const std::string& word) {
+  std::vector<std::string> actions;
+  for (const auto& name : Verb::Registry::instance().names()) {
+    if (name.starts_with(word + " ")) actions.push_back(name.substr(word.size() + 1));
+  }
+  return actions;
+}
+
+std::string actions_help(const std::string& word) {
+  return fmt::format("Usage: nascent {} ACTION [options]\n\nActions:\n{}\n'nascent {} ACTION --help' explains one.\n",
+                     word, verb_list(word + " "), word);
 }
 
 std::string verb_help(const std::string& name, const Verb& verb, const OptionTable& table) {

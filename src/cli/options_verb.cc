@@ -1,5 +1,6 @@
 // nascent options: the reference of every option of every verb.
 #include "nascent/cli/help.h"
+#include "nascent/cli/manual.h"
 
 namespace nascent {
 namespace {
@@ -10,6 +11,7 @@ class OptionsVerb : public Verb {
   void declare(OptionTable& table) override {
     auto section = table.section("options", "What is printed.");
     section.add("markdown", markdown_, "the whole reference as Markdown, as in docs/options.md");
+    section.add("man", man_, "the whole reference as a manual page");
   }
 
   Json run(const Invocation& invocation) override {
@@ -18,6 +20,10 @@ class OptionsVerb : public Verb {
     if (markdown_) {
       invocation.print(options_reference());
       return {{"markdown", options_reference()}};
+    }
+    if (man_) {
+      invocation.print(manual_page());
+      return {{"man", manual_page()}};
     }
     Json all = Json::object();
     for (const auto& [name, entry] : Verb::Registry::instance().entries()) {
@@ -32,7 +38,7 @@ class OptionsVerb : public Verb {
   }
 
  private:
-  bool markdown_ = false;
+  bool markdown_ = false, man_ = false;
 };
 
 NASCENT_REGISTER(Verb, "options",

@@ -1,7 +1,7 @@
 // nascent recipes: lists the recipes, or shows one with every option it leads to.
-#include "nascent/cli/recipes.h"
 #include "nascent/cli/verb.h"
 #include "nascent/core/error.h"
+#include "nascent/core/recipes.h"
 #include "nascent/core/text.h"
 
 namespace nascent {
@@ -29,12 +29,13 @@ std::optional<Resolved> resolve_for(const std::string& verb_name, const Recipe& 
   return resolved;
 }
 
-// Searches and trainings first: nearly all recipes are for them.
+// A file of the user's own may not say which verb it is for: searches and trainings are tried first.
 Resolved resolve_recipe(const Recipe& recipe) {
   std::vector<std::string> verbs = {"search", "train"};
   for (const auto& name : Verb::Registry::instance().names()) {
     if (name != "search" && name != "train") verbs.push_back(name);
   }
+  if (!recipe.verb().empty()) verbs = {recipe.verb()};
   std::string problem;
   for (const auto& name : verbs) {
     if (auto resolved = resolve_for(name, recipe, problem)) return std::move(*resolved);
@@ -74,8 +75,8 @@ class RecipesVerb : public Verb {
   static Json list(const Invocation& invocation) {
     Json all = Json::array();
     for (const auto& recipe : recipes()) {
-      invocation.print(fmt::format("{:<22} {}", recipe.name, recipe.summary()));
-      all.push_back({{"name", recipe.name}, {"summary", recipe.summary()}});
+      invocation.print(fmt::format("{:<22} {:<7} {}", recipe.name, recipe.verb(), recipe.summary()));
+      all.push_back({{"name", recipe.name}, {"verb", recipe.verb()}, {"summary", recipe.summary()}});
     }
     return all;
   }
@@ -87,8 +88,8 @@ class RecipesVerb : public Verb {
     } else {
       invocation.print(
           fmt::format("# {}: {}\n# For 'nascent {}'. What the recipe itself says is marked *, all else is "
-                      "the default.\n\n{}",
-                      recipe.name, recipe.summary(), resolved.verb_name, marked_toml(resolved)));
+                      "the default.\nverb = \"{}\"\n\n{}",
+                      recipe.name, recipe.summary(), resolved.verb_name, resolved.verb_name, marked_toml(resolved)));
     }
     Json own = Json::array();
     for (const auto& option : resolved.table->options()) {

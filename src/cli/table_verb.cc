@@ -1,8 +1,7 @@
-// nascent table: benchmark tables: import, look up, and search on them.
+// nascent table: benchmark tables: import, look up, rank.
 #include <algorithm>
 #include <cmath>
 
-#include "nascent/cli/table_search.h"
 #include "nascent/cli/verb.h"
 #include "nascent/core/log.h"
 #include "nascent/core/text.h"
@@ -19,7 +18,24 @@ std::string optional_text(const std::optional<double>& value, const std::string&
 class TableVerb : public Verb {
  public:
   std::string arguments() const override {
-    return "import SOURCE | show TABLE | query TABLE ARCHITECTURE | best TABLE | search TABLE | compare TABLE";
+    return "import SOURCE | show TABLE | query TABLE ARCHITECTURE | best TABLE";
+  }
+
+  std::string advice(const std::vector<std::string>& words) const override {
+    if (words.empty() || (words[0] != "search" && words[0] != "compare")) return "";
+    const std::string table = words.size() > 1 && !words[1].starts_with("-") ? words[1] : "TABLE";
+    const auto after = [&](const std::string& flag, const std::string& usual) {
+      const auto found = std::find(words.begin(), words.end(), flag);
+      return found != words.end() && found + 1 != words.end() ? *(found + 1) : usual;
+    };
+    if (words[0] == "search") {
+      return fmt::format("'nascent table search' is now: nascent search --recipe {} --table {}",
+                         after("--strategy", "rea"), table);
+    }
+    const std::string one = after("--strategy", "rea");
+    return fmt::format("'nascent table compare' is now: nascent search --recipes {} --seeds {} --table {}",
+                       after("--strategies", one + (one == "random" ? ",rea" : ",random")), after("--runs", "10"),
+                       table);
   }
 
   void declare(OptionTable& table) override {
@@ -33,12 +49,11 @@ class TableVerb : public Verb {
                 "query, best: one column, such as cifar10_valid12 or cifar10_test200_seed777; empty: query prints all, "
                 "best takes the test accuracy after the longest schedule");
     section.add("count", count_, "best: how many").range(1, 1e9);
-    search_.declare(table);
   }
 
   Json run(const Invocation& invocation) override {
     const auto& words = invocation.arguments;
-    static const std::vector<std::string> actions = {"import", "show", "query", "best", "search", "compare"};
+    static const std::vector<std::string> actions = {"import", "show", "query", "best"};
     if (words.empty()) fail("nascent table: an action was expected: {}.", join(actions, ", "));
     const std::string& action = words[0];
     if (std::find(actions.begin(), actions.end(), action) == actions.end()) {
@@ -52,9 +67,7 @@ class TableVerb : public Verb {
     }
     const BenchmarkTable table(words_of(invocation, {"a table"})[1]);
     if (action == "show") return show(invocation, table);
-    if (action == "best") return best(invocation, table);
-    if (action == "search") return search_on_table(invocation, table, search_);
-    return compare_on_table(invocation, table, search_);
+    return best(invocation, table);
   }
 
  private:
@@ -170,10 +183,9 @@ class TableVerb : public Verb {
 
   std::string out_, space_, measure_;
   int64_t count_ = 10;
-  TableSearchOptions search_;
 };
 
-NASCENT_REGISTER(Verb, "table", "imports benchmark tables, looks architectures up, and searches on them",
+NASCENT_REGISTER(Verb, "table", "imports benchmark tables, looks architectures up and ranks them",
                  [] { return std::make_unique<TableVerb>(); });
 
 }  // namespace

@@ -14,9 +14,9 @@
 #include <string>
 #include <vector>
 
-#include "nascent/cli/scale.h"
 #include "nascent/core/options.h"
 #include "nascent/core/registry.h"
+#include "nascent/core/scale.h"
 
 namespace nascent {
 
@@ -47,12 +47,16 @@ class Verb {
   virtual std::string arguments() const { return ""; }
   // Whether --resume applies.
   virtual bool resumable() const { return false; }
+  // What to type instead, where the words ask for something that was here once; "" for all else.
+  virtual std::string advice(const std::vector<std::string>&) const { return ""; }
   virtual void declare(OptionTable& table) = 0;
   // Called once all options have their values: puts numbers in the place of "0: the usual ones", so that what is
   // shown, scaled and kept with the run is what is used.
   virtual void resolve(const Invocation&) {}
   // Whether --scale applies, and how far down.
   virtual bool scalable() const { return false; }
+  // Whether the verb passes --scale on by itself, to what it runs.
+  virtual bool scales_itself() const { return false; }
   virtual ScaleLimits scale_limits() const { return {}; }
   virtual Json run(const Invocation& invocation) = 0;
 };

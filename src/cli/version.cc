@@ -2,19 +2,15 @@
 
 #include <fmt/format.h>
 
+#include "nascent/core/version.h"
+#include "nascent/export/export_format.h"
 #include "nascent/nn/threads.h"
-
-#ifndef NASCENT_VERSION
-#error "NASCENT_VERSION is set by CMakeLists.txt"
-#endif
 
 namespace nascent {
 
-std::string version() { return NASCENT_VERSION; }
-
 std::string version_details() {
   use_threads(0);  // as every verb does unless told otherwise
-  return fmt::format("nascent {}\n{}\n", version(), describe_engine());
+  return fmt::format("nascent {}\n{}\nExport: {}\n", version(), describe_engine(), export_libraries());
 }
 
 }  // namespace nascent

@@ -1,11 +1,11 @@
-// What `nascent --version` prints.
+// What 'nascent --version' prints.
 #pragma once
 
 #include <string>
 
 namespace nascent {
 
-std::string version();          // "0.1.0"
-std::string version_details();  // with LibTorch, instruction sets and threads
+// The version, and what it runs on: LibTorch, processor, threads.
+std::string version_details();
 
 }  // namespace nascent

@@ -7,6 +7,8 @@
 #include <limits>
 #include <numeric>
 
+#include "nascent/core/random.h"
+
 namespace nascent {
 
 namespace {
@@ -115,6 +117,44 @@ double kendall(Span a, Span b) {
   if (tied_a == all || tied_b == all) return kUndefined;
   const double concordant = all - tied_a - tied_b + tied_both - discordant;
   return (concordant - discordant) / (std::sqrt(all - tied_a) * std::sqrt(all - tied_b));
+}
+
+namespace {
+
+// Which numbers are among the `count` smallest.
+std::vector<bool> smallest(Span numbers, size_t count) {
+  std::vector<size_t> order(numbers.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::stable_sort(order.begin(), order.end(), [&](size_t i, size_t j) { return numbers[i] < numbers[j]; });
+  std::vector<bool> chosen(numbers.size());
+  for (size_t i = 0; i < count; ++i) chosen[order[i]] = true;
+  return chosen;
+}
+
+}  // namespace
+
+TopAgreement top_agreement(Span a, Span b, double share) {
+  if (!comparable(a, b)) return {kUndefined, kUndefined};
+  const auto n = static_cast<double>(a.size());
+  const double count = std::clamp(std::round(share * n), 1.0, n);
+  const auto top_a = smallest(a, static_cast<size_t>(count)), top_b = smallest(b, static_cast<size_t>(count));
+  double both = 0;
+  for (size_t i = 0; i < a.size(); ++i) both += top_a[i] && top_b[i];
+  return {both / count, count / n};
+}
+
+double permutation_p(const PairStatistic& statistic, Span a, Span b, int permutations, uint64_t seed) {
+  const double observed = statistic(a, b);
+  if (!std::isfinite(observed)) return kUndefined;
+  std::vector<double> shuffled(b.size());
+  int as_large = 1;
+  for (int i = 0; i < permutations; ++i) {
+    RandomStream random(seed, "permutation test", {static_cast<uint64_t>(i)});
+    const auto order = random.permutation(static_cast<int64_t>(b.size()));
+    for (size_t j = 0; j < b.size(); ++j) shuffled[j] = b[static_cast<size_t>(order[j])];
+    as_large += statistic(a, shuffled) >= observed - 1e-12;  // sums in another order differ in the last bits
+  }
+  return static_cast<double>(as_large) / (permutations + 1);
 }
 
 }  // namespace nascent

@@ -247,6 +247,7 @@ void OptionTable::read_toml(const std::string& text, const std::string& origin) 
   const auto place = [&](const toml::node& node) { return fmt::format("{}:{}", origin, node.source().begin.line); };
   for (const auto& [section, body] : document) {
     const auto* table = body.as_table();
+    if (section == "verb" && body.is_string()) continue;  // says what the file is for (core/recipes.h)
     if (table == nullptr) {
       fail("{}: '{}' stands outside a section; write it as [section] and key = value.", place(body),
            std::string(section.str()));
@@ -267,11 +268,7 @@ void OptionTable::read_assignment(const std::string& assignment) {
   at(key, "--set").set_text(std::string(trim(assignment.substr(equals + 1))), "--set");
 }
 
-std::string OptionTable::flag(const Option& option) const {
-  const auto same_flag = [&](const Option& other) { return other.flag() == option.flag(); };
-  const bool unique = std::count_if(options_.begin(), options_.end(), same_flag) == 1;
-  return "--" + (unique ? option.flag() : option.key());
-}
+std::string OptionTable::flag(const Option& option) const { return "--" + option.flag(); }
 
 std::string OptionTable::to_toml() const {
   std::string text;

@@ -100,7 +100,7 @@ class OptionTable {
   void read_toml_file(const std::filesystem::path& path);
   void read_assignment(const std::string& assignment);
 
-  // The command-line flag of an option: `--name`, or `--section.name` where two options share it.
+  // The command-line flag of an option: `--name`, unless its definition says otherwise; no verb has a flag twice.
   std::string flag(const Option& option) const;
 
   std::string to_toml() const;  // every value, with its meaning as a comment

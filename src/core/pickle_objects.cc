@@ -161,6 +161,21 @@ bool PickleReader::read_object(uint8_t instruction) {
       push_call(values[0], {values.begin() + 1, values.end()});
       return true;
     }
+    case 'P': {  // what a program keeps outside of the pickle: an object "persistent" whose argument names it
+      const std::string id(take_line());
+      PickleValue* value = push_new(Kind::object);
+      push_text(Kind::text, id);
+      value->items_ = {pop()};
+      value->text_ = "persistent";
+      return true;
+    }
+    case 'Q': {
+      const PickleValue* id = pop();
+      PickleValue* value = push_new(Kind::object);
+      value->text_ = "persistent";
+      value->items_ = {id};
+      return true;
+    }
     case 'b': {
       PickleValue* state = pop();
       set_state(top(), state);

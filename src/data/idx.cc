@@ -31,7 +31,10 @@ void check_header(const std::string& bytes, int dimensions, const std::string& n
 }  // namespace
 
 IdxArray read_idx(const std::filesystem::path& path, int dimensions) {
-  const std::string bytes = read_maybe_gzip(path), name = path.string();
+  return parse_idx(read_maybe_gzip(path), dimensions, path.string());
+}
+
+IdxArray parse_idx(const std::string& bytes, int dimensions, const std::string& name) {
   check_header(bytes, dimensions, name);
   IdxArray array;
   const int64_t header = 4 + 4 * dimensions, body = static_cast<int64_t>(bytes.size()) - header;

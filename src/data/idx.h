@@ -15,5 +15,7 @@ struct IdxArray {
 
 // Reads an array of bytes with `dimensions` dimensions; a truncated or foreign file is an Error that names it.
 IdxArray read_idx(const std::filesystem::path& path, int dimensions);
+// The same of bytes that were read already and are not gzipped.
+IdxArray parse_idx(const std::string& bytes, int dimensions, const std::string& name);
 
 }  // namespace nascent

@@ -29,7 +29,10 @@ void check_image_size(int64_t height, int64_t width, const std::string& name) {
 }
 
 void read_image_file(const std::filesystem::path& path, Image& image) {
-  const std::string bytes = read_file(path), name = path.string();
+  decode_image(read_file(path), path.string(), image);
+}
+
+void decode_image(std::string_view bytes, const std::string& name, Image& image) {
   is_jpeg(bytes, name) ? decode_jpeg(bytes, name, image) : decode_png(bytes, name, image);
 }
 

@@ -15,7 +15,14 @@ TransformSpec TransformSpec::parse(const std::string& text) {
     }
     double number = 0;
     const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), number);
-    if (error != std::errc() || end != word.data() + word.size() || !std::isfinite(number)) {
+    const bool is_number = error == std::errc() && end == word.data() + word.size() && std::isfinite(number);
+    // A name may have two words: "corrupt fog 3".
+    if (const std::string longer = spec.name + " " + word;
+        !is_number && spec.numbers.empty() && Transform::Registry::instance().contains(longer)) {
+      spec.name = longer;
+      continue;
+    }
+    if (!is_number) {
       fail("The transform '{}' has '{}' where a number was expected; such as 'pad-crop 4'.", text, word);
     }
     spec.numbers.push_back(number);

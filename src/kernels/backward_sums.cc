@@ -25,8 +25,7 @@ void CellBackward::sum_mix(int index, int n, int thread) {
     const int c = plane_channels(index, bypass);
     run_.fill_terms(terms, c, n, thread);
     float* sums = sums_.data() + (bypass ? bypass_sums_ : main_sums_)[index] + (2 * terms.size() + 1) * c * n;
-    kernels_.mix_sums(plane(index, bypass, n), run_.scratch_[thread]->terms.data(), static_cast<int>(terms.size()),
-                      pixels, c, sums);
+    kernels_.mix_sums(plane(index, bypass, n), run_.scratch_[thread]->terms, pixels, c, sums);
   }
 }
 

@@ -52,10 +52,14 @@ void CellBackward::output_gradient(int value, int n, int thread, size_t from, si
   Scratch& scratch = *run_.scratch_[thread];
   const size_t c = run_.channels(value);
   for (Inflow& inflow : scratch.inflows) inflow.gradient += from * c;
-  kernels_.combine(scratch.inflows.data(), static_cast<int>(scratch.inflows.size()),
-                   run_.image(value, n, thread) + from * c, scratch.centre,
-                   scratch.value_scale.empty() ? nullptr : scratch.value_scale.data(), scratch.constant.data(), pixels,
-                   static_cast<int>(c), to);
+  kernels_.combine({.inflows = scratch.inflows,
+                    .value = run_.image(value, n, thread) + from * c,
+                    .centre = scratch.centre,
+                    .value_scale = scratch.value_scale.empty() ? nullptr : scratch.value_scale.data(),
+                    .constant = scratch.constant.data(),
+                    .pixels = pixels,
+                    .c = static_cast<int>(c),
+                    .out = to});
   for (Inflow& inflow : scratch.inflows) inflow.gradient -= from * c;
 }
 
@@ -70,13 +74,16 @@ void CellBackward::add_from_pools(int value, int n, int thread, float* gradient)
     const int width = run_.channels(unit.output);
     gather(unit.output, n, thread);
     output_gradient(unit.output, n, thread, 0, program_.values[unit.output].pixels(), scratch.other_plane);
+    const PoolInput input = {.x = {run_.image(value, n, thread) + unit.input.first, run_.pixel(value)},
+                             .h = shape.height,
+                             .w = shape.width,
+                             .c = width,
+                             .window = unit.window};
+    const Pixels<float> to = {gradient + unit.input.first, c};
     if (unit.kind == Unit::Kind::avg_pool) {
-      kernels_.avg_pool_backward(shape.height, shape.width, width, unit.window, scratch.other_plane,
-                                 gradient + unit.input.first, c);
+      kernels_.avg_pool_backward(input, scratch.other_plane, to);
     } else {
-      kernels_.max_pool_backward(run_.image(value, n, thread) + unit.input.first, run_.pixel(value), shape.height,
-                                 shape.width, width, unit.window, run_.image(unit.output, n, thread),
-                                 scratch.other_plane, gradient + unit.input.first, c);
+      kernels_.max_pool_backward(input, run_.image(unit.output, n, thread), scratch.other_plane, to);
     }
   }
 }
@@ -106,14 +113,16 @@ void CellBackward::add_from_convolutions(int value, int n, int thread, float* gr
         through_convolutions({units.begin(), others}, n, thread, gradient != nullptr, weight_gradients);
     units.erase(units.begin(), others);
     if (!gradient) continue;
-    const int c = padded(read.channels);
+    const ReadGradient of_read = {.gradient = from,
+                                  .read = term_of(read, n, thread),
+                                  .h = shape.height,
+                                  .w = shape.width,
+                                  .c = padded(read.channels)};
     if (float* sums = sums_between(value, n)) {
       // Not read again in this phase, so it is written past the caches.
-      kernels_.pass_back_and_sum(from.pixels, from.row, term_of(read, n, thread), shape.height, shape.width, c,
-                                 run_.streams_, gradient, sums);
+      kernels_.pass_back_and_sum(of_read, run_.streams_, gradient, sums);
     } else {
-      kernels_.pass_back(from.pixels, from.row, term_of(read, n, thread), shape.height, shape.width, c, !lone_[value],
-                         gradient + read.first, run_.channels(value));
+      kernels_.pass_back(of_read, !lone_[value], {gradient + read.first, run_.channels(value)});
     }
   }
 }
@@ -187,35 +196,71 @@ void CellBackward::separable(int index, int n, int thread, const float* input, f
     const bool pointwise = !unit.dense.empty();
     const float* gradient_rows = gradient + static_cast<ptrdiff_t>(y) * out.width * cop;
     if (weight_gradients && pointwise) {
-      kernels_.depthwise({input + y * unit.stride_h * row, unit.stride_h * row}, taps, depthwise_weights, step, rows,
-                         out.width, cip, false, {scratch.rows, static_cast<ptrdiff_t>(out.width) * cip});
-      kernels_.dense_weights(scratch.rows, 0, kOneTap, ci, cip, gradient_rows, 0, 1, pixels, cop,
-                             weight_gradients + run_.packing_.dense_gradient(index));
+      kernels_.depthwise({.in = {input + y * unit.stride_h * row, unit.stride_h * row},
+                          .taps = taps,
+                          .step = step,
+                          .weights = depthwise_weights,
+                          .rows = rows,
+                          .pixels = out.width,
+                          .c = cip,
+                          .out = {scratch.rows, static_cast<ptrdiff_t>(out.width) * cip}});
+      kernels_.dense_weights(
+          {.pairs = {.in = {scratch.rows, 0}, .gradient = {gradient_rows, 0}, .rows = 1, .pixels = pixels},
+           .taps = kOneTap,
+           .step = cip,
+           .ci = ci,
+           .co = cop,
+           .gradients = weight_gradients + run_.packing_.dense_gradient(index)});
     }
     for (int r = 0; r < rows; ++r) {
       const float* from = gradient_rows + static_cast<ptrdiff_t>(r) * out.width * cop;
       float* to = between + (y + r) * between_row;
       if (pointwise) {
-        kernels_.dense(from, kOneTap, out.channels, transposed, cop, out.width, cip, {}, to, cip);
+        kernels_.dense({.in = from,
+                        .taps = kOneTap,
+                        .step = cop,
+                        .ci = out.channels,
+                        .weights = transposed,
+                        .pixels = out.width,
+                        .co = cip,
+                        .out = {to, cip}});
       } else {
         std::copy_n(from, out.width * cip, to);
       }
     }
   }
   if (weight_gradients) {
-    kernels_.depthwise_weights(input, unit.stride_h * row, taps, step, between, between_row, out.height, out.width, cip,
-                               weight_gradients + run_.packing_.depthwise_gradient(index));
+    kernels_.depthwise_weights({.pairs = {.in = {input, unit.stride_h * row},
+                                          .gradient = {between, between_row},
+                                          .rows = out.height,
+                                          .pixels = out.width},
+                                .taps = taps,
+                                .step = step,
+                                .c = cip,
+                                .gradients = weight_gradients + run_.packing_.depthwise_gradient(index)});
   }
   if (!input_gradient) return;
   if (strided) {
     for (int y = 0; y < out.height; ++y)
-      kernels_.depthwise_scatter(between + y * between_row, taps, depthwise_weights, step, out.width, cip,
-                                 input_gradient + y * unit.stride_h * row);
+      kernels_.depthwise_scatter({.out_gradient = between + y * between_row,
+                                  .taps = taps,
+                                  .step = step,
+                                  .weights = depthwise_weights,
+                                  .pixels = out.width,
+                                  .c = cip,
+                                  .in_gradient = input_gradient + y * unit.stride_h * row});
     return;
   }
   const Taps turned = scratch.tap_offsets(unit.depthwise, between_row, cip, -1);
-  kernels_.depthwise({between, between_row}, turned, depthwise_weights, cip, in.height, in.width, cip, add,
-                     {input_gradient, row});
+  kernels_.depthwise({.in = {between, between_row},
+                      .taps = turned,
+                      .step = cip,
+                      .weights = depthwise_weights,
+                      .rows = in.height,
+                      .pixels = in.width,
+                      .c = cip,
+                      .add = add,
+                      .out = {input_gradient, row}});
 }
 
 void CellBackward::dense(int index, int n, int thread, const float* input, float* input_gradient, bool add,
@@ -232,31 +277,63 @@ void CellBackward::dense(int index, int n, int thread, const float* input, float
     if (!input_gradient || !strided) continue;
     // One tap after the other: what it sends back lands `step` apart.
     for (int t = 0; t < taps.count; ++t) {
-      kernels_.dense(to, kOneTap, out.channels, transposed + static_cast<ptrdiff_t>(t) * out.channels * cip, cop,
-                     out.width, cip, {}, scratch.rows, cip);
-      kernels_.add_strided(scratch.rows, out.width, cip, input_gradient + y * unit.stride_h * row + taps.offsets[t],
-                           step);
+      kernels_.dense({.in = to,
+                      .taps = kOneTap,
+                      .step = cop,
+                      .ci = out.channels,
+                      .weights = transposed + static_cast<ptrdiff_t>(t) * out.channels * cip,
+                      .pixels = out.width,
+                      .co = cip,
+                      .out = {scratch.rows, cip}});
+      kernels_.add_strided(scratch.rows, out.width, cip,
+                           {input_gradient + y * unit.stride_h * row + taps.offsets[t], step});
     }
   }
   float* weight_gradient = weight_gradients ? weight_gradients + run_.packing_.dense_gradient(index) : nullptr;
   if (run_.packing_.unit(index).winograd) {
     if (weight_gradient)
-      winograd_weights(kernels_, {input + taps.offsets[0], row}, ci, {gradient, gradient_row}, out.height, out.width,
-                       out.channels, weight_gradient, scratch.tiles);
+      winograd_weights(kernels_,
+                       {.in = {input + taps.offsets[0], row},
+                        .ci = ci,
+                        .rows = out.height,
+                        .width = out.width,
+                        .co = out.channels,
+                        .scratch = scratch.tiles},
+                       {gradient, gradient_row}, weight_gradient);
     if (input_gradient)
-      winograd(kernels_, {gradient - gradient_row - cop, gradient_row}, out.channels, transposed, in.height, in.width,
-               ci, add, {input_gradient, row}, scratch.tiles);
+      winograd(kernels_,
+               {.in = {gradient - gradient_row - cop, gradient_row},
+                .ci = out.channels,
+                .rows = in.height,
+                .width = in.width,
+                .co = ci,
+                .scratch = scratch.tiles},
+               transposed, add, {input_gradient, row});
     return;
   }
   if (weight_gradient)
-    kernels_.dense_weights(input, unit.stride_h * row, taps, ci, step, gradient, gradient_row, out.height, out.width,
-                           cop, weight_gradient);
+    kernels_.dense_weights({.pairs = {.in = {input, unit.stride_h * row},
+                                      .gradient = {gradient, gradient_row},
+                                      .rows = out.height,
+                                      .pixels = out.width},
+                            .taps = taps,
+                            .step = step,
+                            .ci = ci,
+                            .co = cop,
+                            .gradients = weight_gradient});
   if (!input_gradient || strided) return;
   const Taps turned = scratch.tap_offsets(unit.dense, gradient_row, cop, -1);
   for (int y = 0; y < in.height; ++y) {
     float* to = input_gradient + y * row;
-    kernels_.dense(gradient + y * gradient_row, turned, out.channels, transposed, cop, in.width, cip,
-                   add ? Start{to, cip} : Start{}, to, cip);
+    kernels_.dense({.in = gradient + y * gradient_row,
+                    .taps = turned,
+                    .step = cop,
+                    .ci = out.channels,
+                    .weights = transposed,
+                    .pixels = in.width,
+                    .co = cip,
+                    .start = add ? Start{to, cip} : Start{},
+                    .out = {to, cip}});
   }
 }
 

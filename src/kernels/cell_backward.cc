@@ -235,8 +235,12 @@ float* CellBackward::start_gradient(int value, int n, int thread) {
     if (output == value) {
       const float* from = call_.output_gradient + n * shape.pixels() * width + offset;
       if (first) {
-        kernels_.pad(from, width, shape.channels, shape.height, shape.width, nullptr, nullptr, false, gradient, c,
-                     static_cast<ptrdiff_t>(shape.width) * c);
+        kernels_.pad({.x = {from, width},
+                      .channels = shape.channels,
+                      .h = shape.height,
+                      .w = shape.width,
+                      .out = {gradient, static_cast<ptrdiff_t>(shape.width) * c},
+                      .c = c});
       } else {
         for (size_t i = 0; i < shape.pixels(); ++i) {
           for (int k = 0; k < shape.channels; ++k) gradient[i * c + k] += from[i * width + k];
@@ -257,17 +261,17 @@ void CellBackward::add_from_mixes(int value, int n, float* gradient) {
     const Mix& mix = program_.mixes[reader.index];
     const Term& term = (reader.is_bypass ? mix.bypass : mix.terms)[reader.term];
     const int width = plane_channels(reader.index, reader.is_bypass);
-    kernels_.add_scaled(plane(reader.index, reader.is_bypass, n), width, run_.weight(term.weight, n),
-                        program_.values[value].pixels(), width, gradient + term.read.first, c);
+    kernels_.add_scaled({plane(reader.index, reader.is_bypass, n), width}, run_.weight(term.weight, n),
+                        program_.values[value].pixels(), width, {gradient + term.read.first, c});
   }
 }
 
-// The inverse of shuffle().
+// The inverse of join_groups() in CellRun::run_mix().
 void CellBackward::split_partial(const Mix& mix, int index, int n, const float* gradient) {
   const ValueShape& shape = program_.values[mix.output];
-  kernels_.split_groups(gradient, run_.channels(mix.output), shape.pixels(), shape.channels, mix.partial,
-                        plane(index, false, n), plane_channels(index, false), plane(index, true, n),
-                        plane_channels(index, true));
+  kernels_.split_groups({.pixels = shape.pixels(), .channels = shape.channels, .groups = mix.partial},
+                        {gradient, run_.channels(mix.output)}, {plane(index, false, n), plane_channels(index, false)},
+                        {plane(index, true, n), plane_channels(index, true)});
 }
 
 void CellBackward::write_input_gradient(int value, int n, const float* gradient) {

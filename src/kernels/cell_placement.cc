@@ -112,9 +112,12 @@ void CellRun::place_inputs() {
     const ValueShape& shape = program_->values[v];
     const float* from = call_.inputs[v];
     for_each(call_.images, call_.threads, [&](int n, int) {
-      kernels_.pad(from + n * shape.pixels() * shape.channels, shape.channels, shape.channels, shape.height,
-                   shape.width, nullptr, nullptr, false, value_[v] + n * image_stride_[v], channels(v),
-                   static_cast<ptrdiff_t>(shape.width) * channels(v));
+      kernels_.pad({.x = {from + n * shape.pixels() * shape.channels, shape.channels},
+                    .channels = shape.channels,
+                    .h = shape.height,
+                    .w = shape.width,
+                    .out = {value_[v] + n * image_stride_[v], static_cast<ptrdiff_t>(shape.width) * channels(v)},
+                    .c = channels(v)});
     });
   }
 }

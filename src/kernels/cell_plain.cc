@@ -58,8 +58,8 @@ void CellBackward::add_from_plain(int value, int n, float* gradient) {
     if (reader.is_mix || !plain_input_[reader.index]) continue;
     const Read& read = program_.units[reader.index].input;
     const int c = padded(read.channels);
-    kernels_.add_scaled(plain_input_[reader.index] + n * pixels * c, c, 1, pixels, c, gradient + read.first,
-                        run_.channels(value));
+    kernels_.add_scaled({plain_input_[reader.index] + n * pixels * c, c}, 1, pixels, c,
+                        {gradient + read.first, run_.channels(value)});
   }
 }
 

@@ -1,7 +1,6 @@
 #include "nascent/kernels/cell_run.h"
 
 #include <algorithm>
-#include <cmath>
 
 #include "nascent/kernels/parallel.h"
 #include "nascent/kernels/scratch.h"
@@ -39,10 +38,9 @@ std::vector<Halo> shared_halos(const CellProgram& program) {
 
 }  // namespace
 
-CellRun::CellRun(std::shared_ptr<const CellProgram> program, ForwardCall call, float* output)
+CellRun::CellRun(std::shared_ptr<const CellProgram> program, ForwardCall call)
     : program_(std::move(program)),
       call_(std::move(call)),
-      output_(output),
       kernels_(image_kernels()),
       schedule_(schedule_forward(*program_, call_.training)),
       packing_(*program_, call_.keep),
@@ -57,6 +55,12 @@ CellRun::CellRun(std::shared_ptr<const CellProgram> program, ForwardCall call, f
   if (call_.keep) remade_ = remade_values(*program_, readers_of(*program_));
   maker_.assign(program_->values.size(), -1);
   for (size_t u = 0; u < program_->units.size(); ++u) maker_[program_->units[u].output] = static_cast<int>(u);
+}
+
+CellRun::~CellRun() = default;
+
+void CellRun::forward(float* output) {
+  output_ = output;
   if (!call_.training) finish_statistics(-1);
   plan_ends();
   pack_weights(call_.parameters);
@@ -73,8 +77,6 @@ CellRun::CellRun(std::shared_ptr<const CellProgram> program, ForwardCall call, f
   moments_ = Block();
   if (!call_.keep) values_ = Block();
 }
-
-CellRun::~CellRun() = default;
 
 void CellRun::make_scratch(bool backward) {
   const ScratchSizes sizes = scratch_sizes(*program_, halos_, backward);
@@ -128,8 +130,12 @@ void CellRun::pool(int index, int n, int thread) const {
   const Unit& unit = program_->units[index];
   const ValueShape& shape = program_->values[unit.input.value];
   const auto kernel = unit.kind == Unit::Kind::max_pool ? kernels_.max_pool : kernels_.avg_pool;
-  kernel(image(unit.input.value, n, thread) + unit.input.first, pixel(unit.input.value), shape.height, shape.width,
-         channels(unit.output), unit.window, image(unit.output, n, thread));
+  kernel({.x = {image(unit.input.value, n, thread) + unit.input.first, pixel(unit.input.value)},
+          .h = shape.height,
+          .w = shape.width,
+          .c = channels(unit.output),
+          .window = unit.window},
+         image(unit.output, n, thread));
 }
 
 void CellRun::make_again(const Step& step, int n, int thread) {
@@ -145,9 +151,15 @@ void CellRun::make_ready(const Read& read, int n, int thread, int first, int row
   const ValueShape& shape = program_->values[read.value];
   const NormCoefficients* norm = norm_of(read);
   const float* from = image(read.value, n, thread) + first * shape.width * pixel(read.value);
-  kernels_.pad(from + read.first, pixel(read.value), read.channels, rows, shape.width,
-               norm ? norm->scale.data() + read.first : nullptr, norm ? norm->shift.data() + read.first : nullptr,
-               read.relu, to.pixels, padded(read.channels), to.row);
+  kernels_.pad({.x = {from + read.first, pixel(read.value)},
+                .channels = read.channels,
+                .h = rows,
+                .w = shape.width,
+                .scale = norm ? norm->scale.data() + read.first : nullptr,
+                .shift = norm ? norm->shift.data() + read.first : nullptr,
+                .relu = read.relu,
+                .out = to,
+                .c = padded(read.channels)});
 }
 
 const float* CellRun::padded_input(int index, int n, int thread) {
@@ -204,15 +216,43 @@ void CellRun::convolve(int index, int n, int thread, bool again) {
     const float* at = by_rows ? ready_rows(index, n, thread, first, std::min(rows * unit.stride_h, in.height - first))
                               : input + first * row;
     if (winograd_form)
-      winograd(kernels_, {at + taps.offsets[0], row}, ci, dense, rows, out.width, out.channels, false,
-               {to, static_cast<ptrdiff_t>(out.width) * cop}, scratch.tiles);
+      winograd(kernels_,
+               {.in = {at + taps.offsets[0], row},
+                .ci = ci,
+                .rows = rows,
+                .width = out.width,
+                .co = out.channels,
+                .scratch = scratch.tiles},
+               dense, /*add=*/false, {to, static_cast<ptrdiff_t>(out.width) * cop});
     if (separable)
-      kernels_.depthwise({at, unit.stride_h * row}, taps, depthwise, step, rows, out.width, cip, false,
-                         {made, static_cast<ptrdiff_t>(out.width) * cip});
+      kernels_.depthwise({.in = {at, unit.stride_h * row},
+                          .taps = taps,
+                          .step = step,
+                          .weights = depthwise,
+                          .rows = rows,
+                          .pixels = out.width,
+                          .c = cip,
+                          .out = {made, static_cast<ptrdiff_t>(out.width) * cip}});
     for (int r = 0; r < rows && !separable && !winograd_form; ++r)
-      kernels_.dense(at + r * unit.stride_h * row, taps, ci, dense, step, out.width, cop, start.after(r * out.width),
-                     to + r * out.width * out_pixel, out_pixel);
-    if (made != to) kernels_.dense(made, kOneTap, ci, dense, cip, pixels, cop, start, to, out_pixel);
+      kernels_.dense({.in = at + r * unit.stride_h * row,
+                      .taps = taps,
+                      .step = step,
+                      .ci = ci,
+                      .weights = dense,
+                      .pixels = out.width,
+                      .co = cop,
+                      .start = start.after(r * out.width),
+                      .out = {to + r * out.width * out_pixel, out_pixel}});
+    if (made != to)
+      kernels_.dense({.in = made,
+                      .taps = kOneTap,
+                      .step = cip,
+                      .ci = ci,
+                      .weights = dense,
+                      .pixels = pixels,
+                      .co = cop,
+                      .start = start,
+                      .out = {to, out_pixel}});
     if (!again) add_moments(unit.output, n, to, pixels, y == 0);
     if (to != place) kernels_.stream(to, static_cast<size_t>(pixels) * cop, place);
   }
@@ -265,8 +305,7 @@ void CellRun::run_mix(int index, int n, int thread) {
   float* out = image(mix.output, n, thread);
   const auto add_up = [&](const std::vector<Term>& terms, int width, float* to, ptrdiff_t to_pixel) {
     fill_terms(terms, width, n, thread);
-    kernels_.mix(scratch.terms.data(), static_cast<int>(terms.size()), scratch.bias.data(), shape.pixels(), width, to,
-                 to_pixel);
+    kernels_.mix(scratch.terms, scratch.bias.data(), shape.pixels(), width, {to, to_pixel});
   };
   if (mix.partial == 1) {
     const bool added_already = !mix.terms.empty() && terms_left_[index].empty();
@@ -275,8 +314,8 @@ void CellRun::run_mix(int index, int n, int thread) {
     const int others = padded(shape.channels - shape.channels / mix.partial);
     add_up(mix.terms, c, scratch.plane, c);
     add_up(mix.bypass, others, scratch.other_plane, others);
-    kernels_.join_groups(scratch.plane, c, scratch.other_plane, others, shape.pixels(), shape.channels, mix.partial,
-                         out, pixel(mix.output));
+    kernels_.join_groups({.pixels = shape.pixels(), .channels = shape.channels, .groups = mix.partial},
+                         {scratch.plane, c}, {scratch.other_plane, others}, {out, pixel(mix.output)});
   }
   write_output(mix.output, n, out);
 }
@@ -290,82 +329,12 @@ void CellRun::write_output(int value, int n, const float* image) const {
     if (output == value) {
       float* to = output_ + n * shape.pixels() * width + offset;
       if (c == shape.channels) {
-        kernels_.copy_pixels(image, shape.pixels(), c, to, width);
+        kernels_.copy_pixels(image, shape.pixels(), c, {to, width});
       } else {
         for (size_t i = 0; i < shape.pixels(); ++i) std::copy_n(image + i * c, shape.channels, to + i * width);
       }
     }
     offset += program_->values[output].channels;
-  }
-}
-
-// Phase -1: the norms follow from the running statistics.
-void CellRun::finish_statistics(int phase) {
-  for_each(static_cast<int>(norms_.size()), call_.threads, [&](int k, int) {
-    if (phase < 0) {
-      take_running_statistics(k);
-    } else if (schedule_.phase[program_->norms[k].value] == phase) {
-      take_batch_statistics(k);
-    }
-  });
-}
-
-void CellRun::take_running_statistics(int k) {
-  const int value = program_->norms[k].value, count = program_->values[value].channels;
-  std::vector<float> mean(channels(value), 0.0f);
-  std::copy_n(call_.running[k].mean, count, mean.begin());
-  std::vector<double> variance(channels(value), 0.0);
-  std::copy_n(call_.running[k].variance, count, variance.begin());
-  set_norm(k, std::move(mean), variance);
-}
-
-void CellRun::take_batch_statistics(int k) {
-  const int value = program_->norms[k].value, c = channels(value);
-  const ValueShape& shape = program_->values[value];
-  const RunningStatistics& running = call_.running[k];
-  std::vector<float> mean(c, 0.0f);
-  std::vector<double> variance(c, 0.0);
-  const auto per_image = static_cast<double>(shape.pixels());
-  const double count = per_image * call_.images;
-  // The moments of images are merged one by one (Chan et al.).
-  std::vector<double> centre(c, 0.0), spread(c, 0.0);
-  for (int n = 0; n < call_.images; ++n) {
-    const float* moments = moments_.data() + moments_offset_[value] + size_t{3} * c * n;
-    const double total = per_image * n, share = 1.0 / (n + 1);
-    for (int i = 0; i < c; ++i) {
-      const double sum = moments[c + i], image_mean = moments[i] + sum / per_image;
-      const double image_spread = std::max(moments[2 * c + i] - sum * sum / per_image, 0.0);
-      const double delta = image_mean - centre[i];
-      centre[i] += delta * share;
-      spread[i] += image_spread + delta * delta * total * share;
-    }
-  }
-  for (int i = 0; i < shape.channels; ++i) {
-    mean[i] = static_cast<float>(centre[i]);
-    variance[i] = spread[i] / count;
-    if (running.mean) running.mean[i] += call_.momentum * (mean[i] - running.mean[i]);
-    if (running.variance) {
-      const double unbiased = spread[i] / std::max(count - 1, 1.0);
-      running.variance[i] += call_.momentum * (static_cast<float>(unbiased) - running.variance[i]);
-    }
-  }
-  set_norm(k, std::move(mean), variance);
-}
-
-void CellRun::set_norm(int k, std::vector<float> mean, const std::vector<double>& variance) {
-  const Norm& norm = program_->norms[k];
-  const int channels = program_->values[norm.value].channels;
-  NormCoefficients& to = norms_[k];
-  const size_t c = mean.size();
-  to.mean = std::move(mean);
-  for (auto* vector : {&to.inverse, &to.scale, &to.shift, &to.offset}) vector->assign(c, 0.0f);
-  for (int i = 0; i < channels; ++i) {
-    const double inverse = 1 / std::sqrt(variance[i] + call_.epsilon);
-    const float gamma = norm.weight >= 0 ? call_.parameters[norm.weight][i] : 1;
-    to.offset[i] = norm.bias >= 0 ? call_.parameters[norm.bias][i] : 0;
-    to.inverse[i] = static_cast<float>(inverse);
-    to.scale[i] = static_cast<float>(gamma * inverse);
-    to.shift[i] = static_cast<float>(to.offset[i] - gamma * inverse * to.mean[i]);
   }
 }
 

@@ -1,6 +1,7 @@
-// One pass of a batch through a cell: forward when made, backward when asked.
+// One pass of a batch through a cell: forward, then backward where that is wanted.
 //
-//   CellRun run(program, {.images = 64, .training = true, .keep = true, .inputs = ..., ...}, output);
+//   CellRun run(program, {.images = 64, .training = true, .keep = true, .inputs = ..., ...});
+//   run.forward(output);
 //   run.backward({.output_gradient = g, ...});
 #pragma once
 
@@ -49,10 +50,13 @@ struct Scratch;
 
 class CellRun {
  public:
-  CellRun(std::shared_ptr<const CellProgram> program, ForwardCall call, float* output);
+  CellRun(std::shared_ptr<const CellProgram> program, ForwardCall call);
   ~CellRun();
 
-  // Once. The inputs of the forward call must still be as they were; its output, weights and parameters need not.
+  // Once. Fills `output`, channels last.
+  void forward(float* output);
+  // Once, after forward(). The inputs of the forward call must still be as they were; its output, weights and
+  // parameters need not.
   void backward(const BackwardCall& call);
 
  private:
@@ -116,7 +120,7 @@ class CellRun {
 
   std::shared_ptr<const CellProgram> program_;
   ForwardCall call_;
-  float* output_;
+  float* output_ = nullptr;
   const ImageKernels& kernels_;
   ForwardSchedule schedule_;
   Packing packing_;

@@ -8,9 +8,12 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
-#include "nascent/kernels/convolution_kernels-inl.h"
+#include "nascent/kernels/dense_kernels-inl.h"
+#include "nascent/kernels/depthwise_kernels-inl.h"
 #include "nascent/kernels/mixture_kernels-inl.h"
+#include "nascent/kernels/pixel_kernels-inl.h"
 #include "nascent/kernels/pool_kernels-inl.h"
+#include "nascent/kernels/winograd_kernels-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace nascent::kernels::HWY_NAMESPACE {

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstddef>
+#include <span>
 
 namespace nascent::kernels {
 
@@ -15,6 +16,13 @@ template <class Float>
 struct Rows {
   Float* pixels;
   ptrdiff_t row;
+};
+
+// Pixels of an image: `first` points at the first, the next is `pixel` floats on.
+template <class Float>
+struct Pixels {
+  Float* first;
+  ptrdiff_t pixel;
 };
 
 struct Taps {
@@ -31,11 +39,108 @@ struct Start {
   Start from_channel(int channel) const { return {values ? values + channel : nullptr, pixel}; }
 };
 
+// out, of h rows of w pixels of c channels, becomes relu(scale * x + shift).
+struct Padding {
+  Pixels<const float> x;
+  int channels;  // of x that are read
+  int h, w;
+  const float* scale = nullptr;  // null: one, and shift is not read
+  const float* shift = nullptr;
+  bool relu = false;
+  Rows<float> out;
+  int c;
+};
+
+// out[i] = sum_t weights[t] * in[i * step + t] for `rows` rows of `pixels` pixels of c channels.
+struct Depthwise {
+  Rows<const float> in;
+  Taps taps;
+  ptrdiff_t step;
+  const float* weights;
+  int rows, pixels, c;
+  bool add = false;  // to what is in out
+  Rows<float> out;
+};
+
+// out[i][o] = start[i][o] + sum_t,k weights[t][k][o] * in[i * step + t][k] for `pixels` pixels; `ci` inputs, `co`
+// outputs.
+struct Dense {
+  const float* in;
+  Taps taps;
+  ptrdiff_t step;
+  int ci;
+  const float* weights;
+  int pixels, co;
+  Start start{};
+  Pixels<float> out;
+
+  // From a pixel and an output on, for so many pixels.
+  Dense part(ptrdiff_t pixel, int output, int count) const {
+    Dense rest = *this;
+    rest.in += pixel * step;
+    rest.weights += output;
+    rest.pixels = count;
+    rest.start = start.after(pixel).from_channel(output);
+    rest.out.first += pixel * out.pixel + output;
+    return rest;
+  }
+};
+
+// Rows of an input and of the gradient of what was made from it: `rows` rows of `pixels` pixels.
+struct RowPairs {
+  Rows<const float> in;  // `row` leads to the row that belongs to the next row of the gradient
+  Rows<const float> gradient;
+  int rows, pixels;
+};
+
+// gradients[t] += sum_i in[i * step + t] * gradient[i]
+struct DepthwiseWeights {
+  RowPairs pairs;
+  Taps taps;
+  ptrdiff_t step;
+  int c;
+  float* gradients;
+};
+
+// gradients[t][k][o] += sum_i in[i * step + t][k] * gradient[i][o]
+struct DenseWeights {
+  RowPairs pairs;
+  Taps taps;
+  ptrdiff_t step;
+  int ci, co;
+  float* gradients;
+};
+
+// in_gradient[i * step + t] += weights[t] * out_gradient[i]: the transpose of Depthwise, for steps beyond one pixel.
+struct DepthwiseScatter {
+  const float* out_gradient;
+  Taps taps;
+  ptrdiff_t step;
+  const float* weights;
+  int pixels, c;
+  float* in_gradient;
+};
+
+// Groups of four pixels, `tiles` in each of `rows` rows. At each of the six points of winograd.h they have a plane of
+// rows x tiles x c floats.
+struct WinogradTiles {
+  int rows, tiles, c;
+
+  ptrdiff_t plane() const { return static_cast<ptrdiff_t>(rows) * tiles * c; }
+};
+
 // A window of a pool.
 struct Window {
   int height = 3, width = 3;  // of the window
   int stride_h = 1, stride_w = 1;
   int padding_h = 1, padding_w = 1;
+};
+
+// What a pool reads: h rows of w pixels, of which it takes c channels.
+struct PoolInput {
+  Pixels<const float> x;
+  int h, w, c;
+  Window window;
 };
 
 // One summand of a mixture: weight * relu(scale * value + shift), or scale * value + shift where `relu` is not set (the
@@ -60,47 +165,55 @@ struct Inflow {
   const float* relu_shift = nullptr;
 };
 
+// out = sum of inflows + value_scale * (value - centre) + constant; the last two are left out where value_scale is
+// null.
+struct Combination {
+  std::span<const Inflow> inflows;
+  const float* value;
+  const float *centre, *value_scale, *constant;  // per channel
+  size_t pixels;
+  int c;
+  float* out;
+};
+
+// Partial channels: channel j * groups + g of a whole is channel j of group g. The first group lies by itself, the
+// others one behind the other.
+struct Groups {
+  size_t pixels;
+  int channels, groups;
+};
+
+// From the gradient of what was read to that of the value: the gradient where relu(scale * value + shift) is active
+// (everywhere where the read has no relu), else zero; h rows of w pixels of c channels. The scale may be null, the
+// weight of the term is not read.
+struct ReadGradient {
+  Rows<const float> gradient;
+  MixTerm read;
+  int h, w, c;
+};
+
 struct ImageKernels {
-  // out, of h rows of w pixels of c channels, becomes relu(scale * x + shift). `pixel` is the distance of pixels in x,
-  // of which `channels` are read, `row` that of rows in out. scale may be null (then shift is not read).
-  void (*pad)(const float* x, ptrdiff_t pixel, int channels, int h, int w, const float* scale, const float* shift,
-              bool relu, float* out, int c, ptrdiff_t row);
+  void (*pad)(const Padding& padding);
 
-  // out[i] = sum_t weights[t] * in[i * step + t] for `rows` rows of `pixels` pixels of c channels; added to out if
-  // `add`.
-  void (*depthwise)(Rows<const float> in, Taps taps, const float* weights, ptrdiff_t step, int rows, int pixels, int c,
-                    bool add, Rows<float> out);
-  // out[i][o] = start[i][o] + sum_t,k weights[t][k][o] * in[i * step + t][k]; `ci` inputs, `co` outputs.
-  void (*dense)(const float* in, Taps taps, int ci, const float* weights, ptrdiff_t step, int pixels, int co,
-                Start start, float* out, ptrdiff_t out_pixel);
+  void (*depthwise)(const Depthwise& convolution);
+  void (*dense)(const Dense& convolution);
+  void (*depthwise_weights)(const DepthwiseWeights& sums);
+  void (*dense_weights)(const DenseWeights& sums);
+  void (*depthwise_scatter)(const DepthwiseScatter& scatter);
+  // to[i] += from[i]
+  void (*add_strided)(const float* from, int pixels, int c, Pixels<float> to);
 
-  // gradients[t] += sum_i in[i * step + t] * out_gradient[i], over `rows` rows of `pixels` pixels; rows of the input
-  // that belong to successive rows of the gradient are `in_row` floats apart.
-  void (*depthwise_weights)(const float* in, ptrdiff_t in_row, Taps taps, ptrdiff_t step, const float* out_gradient,
-                            ptrdiff_t gradient_row, int rows, int pixels, int c, float* gradients);
-  // gradients[t][k][o] += sum_i in[i * step + t][k] * out_gradient[i][o], likewise
-  void (*dense_weights)(const float* in, ptrdiff_t in_row, Taps taps, int ci, ptrdiff_t step, const float* out_gradient,
-                        ptrdiff_t gradient_row, int rows, int pixels, int co, float* gradients);
+  // Between rows of pixels and the points of winograd.h. `add`: to what is in out.
+  void (*inputs_to_points)(Rows<const float> in, WinogradTiles tiles, float* points);
+  void (*points_to_outputs)(const float* points, WinogradTiles tiles, bool add, Rows<float> out);
+  void (*gradients_to_points)(Rows<const float> gradient, WinogradTiles tiles, float* points);
 
-  // in_gradient[i * step + t] += weights[t] * out_gradient[i]: the transpose of depthwise, for steps beyond one pixel.
-  void (*depthwise_scatter)(const float* out_gradient, Taps taps, const float* weights, ptrdiff_t step, int pixels,
-                            int c, float* in_gradient);
-  // to[i * step] += from[i]
-  void (*add_strided)(const float* from, int pixels, int c, float* to, ptrdiff_t step);
-
-  // Between rows of pixels and the six points of winograd.h: `tiles` groups of four pixels a row; a plane of
-  // rows x tiles x c floats for each point.
-  void (*inputs_to_points)(const float* in, ptrdiff_t row, int rows, int tiles, int c, float* points);
-  void (*points_to_outputs)(const float* points, int rows, int tiles, int c, bool add, float* out, ptrdiff_t row);
-  void (*gradients_to_points)(const float* gradient, ptrdiff_t row, int rows, int tiles, int c, float* points);
-
-  void (*max_pool)(const float* x, ptrdiff_t pixel, int h, int w, int c, const Window& window, float* out);
-  void (*avg_pool)(const float* x, ptrdiff_t pixel, int h, int w, int c, const Window& window, float* out);
-  // Add to in_gradient, whose pixels are `gradient_pixel` apart.
-  void (*max_pool_backward)(const float* x, ptrdiff_t pixel, int h, int w, int c, const Window& window,
-                            const float* out, const float* out_gradient, float* in_gradient, ptrdiff_t gradient_pixel);
-  void (*avg_pool_backward)(int h, int w, int c, const Window& window, const float* out_gradient, float* in_gradient,
-                            ptrdiff_t gradient_pixel);
+  void (*max_pool)(const PoolInput& input, float* out);
+  void (*avg_pool)(const PoolInput& input, float* out);
+  // Add to in_gradient. The pixels of the input of an average are not read.
+  void (*max_pool_backward)(const PoolInput& input, const float* out, const float* out_gradient,
+                            Pixels<float> in_gradient);
+  void (*avg_pool_backward)(const PoolInput& input, const float* out_gradient, Pixels<float> in_gradient);
 
   // Copies past the caches, for what is not read again soon; both are aligned to vectors. end_streams() makes it
   // visible to other threads.
@@ -110,38 +223,26 @@ struct ImageKernels {
   // sums[0..c) += sum of (x - shift), sums[c..2c) += sum of (x - shift)^2
   void (*moments)(const float* x, size_t pixels, int c, const float* shift, float* sums);
 
-  // out = bias + sum of terms; its pixels are `out_pixel` apart.
-  void (*mix)(const MixTerm* terms, int count, const float* bias, size_t pixels, int c, float* out,
-              ptrdiff_t out_pixel);
+  // out = bias + sum of terms
+  void (*mix)(std::span<const MixTerm> terms, const float* bias, size_t pixels, int c, Pixels<float> out);
   // sums[0..c) = sum of g; then for each term two rows of c: the sum of g and the sum of g * (value - centre), where
   // its relu lets g pass (for terms without relu the first row is left unset).
-  void (*mix_sums)(const float* g, const MixTerm* terms, int count, size_t pixels, int c, float* sums);
+  void (*mix_sums)(const float* g, std::span<const MixTerm> terms, size_t pixels, int c, float* sums);
 
-  // out = sum of inflows + value_scale * (value - centre) + constant; the last two are left out where value_scale is
-  // null.
-  void (*combine)(const Inflow* inflows, int count, const float* value, const float* centre, const float* value_scale,
-                  const float* constant, size_t pixels, int c, float* out);
+  void (*combine)(const Combination& combination);
 
-  // to += weight * from, c channels of pixels that lie `to_pixel` and `from_pixel` apart.
-  void (*add_scaled)(const float* from, ptrdiff_t from_pixel, float weight, size_t pixels, int c, float* to,
-                     ptrdiff_t to_pixel);
-  // to = from, all c channels of pixels that are to lie `to_pixel` apart.
-  void (*copy_pixels)(const float* from, size_t pixels, int c, float* to, ptrdiff_t to_pixel);
-  // Partial channels: channel j * groups + g of `whole` is channel j of group g. The first group lies in `first`, the
-  // others one behind the other in `rest`. Channels up to a multiple of four become zero.
-  void (*join_groups)(const float* first, ptrdiff_t first_pixel, const float* rest, ptrdiff_t rest_pixel, size_t pixels,
-                      int channels, int groups, float* whole, ptrdiff_t pixel);
-  void (*split_groups)(const float* whole, ptrdiff_t pixel, size_t pixels, int channels, int groups, float* first,
-                       ptrdiff_t first_pixel, float* rest, ptrdiff_t rest_pixel);
-  // From the gradient of what was read to that of the value: to = from where relu(scale * value + shift) is active
-  // (everywhere where the read has no relu), else zero; added to what is there if `add`. `from` lies in an image whose
-  // rows are `row` floats apart. The scale may be null, the weight of the term is not read.
-  void (*pass_back)(const float* from, ptrdiff_t row, MixTerm read, int h, int w, int c, bool add, float* to,
-                    ptrdiff_t to_pixel);
+  // to += weight * from
+  void (*add_scaled)(Pixels<const float> from, float weight, size_t pixels, int c, Pixels<float> to);
+  // to = from
+  void (*copy_pixels)(const float* from, size_t pixels, int c, Pixels<float> to);
+  // Channels up to a multiple of four become zero.
+  void (*join_groups)(const Groups& groups, Pixels<const float> first, Pixels<const float> rest, Pixels<float> whole);
+  void (*split_groups)(const Groups& groups, Pixels<const float> whole, Pixels<float> first, Pixels<float> rest);
+  // `add`: to what is there.
+  void (*pass_back)(const ReadGradient& read, bool add, Pixels<float> to);
   // The same, written past the caches where that can be, for an image without gaps; sums[0..c) is the sum of it,
   // sums[c..2c) that of its product with value - centre.
-  void (*pass_back_and_sum)(const float* from, ptrdiff_t row, MixTerm read, int h, int w, int c, bool past_caches,
-                            float* to, float* sums);
+  void (*pass_back_and_sum)(const ReadGradient& read, bool past_caches, float* to, float* sums);
 };
 
 // Those of the instruction set in use.

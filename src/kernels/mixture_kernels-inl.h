@@ -1,4 +1,4 @@
-// What image_kernels.h does pixel by pixel: padding, sums, mixtures and their gradients.
+// Mixtures of image_kernels.h, sums over their pixels, and their gradients.
 #if defined(NASCENT_MIXTURE_KERNELS_INL) == defined(HWY_TARGET_TOGGLE)
 #ifdef NASCENT_MIXTURE_KERNELS_INL
 #undef NASCENT_MIXTURE_KERNELS_INL
@@ -8,7 +8,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <limits>
 #include <type_traits>
 
 #include "nascent/kernels/image_kernels.h"
@@ -16,58 +15,6 @@
 
 HWY_BEFORE_NAMESPACE();
 namespace nascent::kernels::HWY_NAMESPACE {
-
-// ---- padding
-
-template <class D>
-HWY_INLINE hn::Vec<D> load_first(D d, const float* p, int count) {
-  if (count <= 0) return hn::Zero(d);  // a vector of padding
-  return hn::MaskedLoad(hn::FirstN(d, static_cast<size_t>(count)), d, p);
-}
-
-HWY_INLINE void pad_row(const float* x, ptrdiff_t pixel, int channels, int w, const float* scale, const float* shift,
-                        bool use_relu, float* out, int c) {
-  if (!scale && pixel == c && channels == c) {  // all floats alike: no vector ends with a pixel
-    const Wide d;
-    const auto low = use_relu ? hn::Zero(d) : hn::Set(d, -std::numeric_limits<float>::infinity());
-    const int floats = w * c, whole = floats / kWide * kWide;
-    for (int i = 0; i < whole; i += kWide) hn::StoreU(hn::Max(hn::LoadU(d, x + i), low), d, out + i);
-    for (int i = whole; i < floats; ++i) out[i] = use_relu ? std::max(x[i], 0.0f) : x[i];
-    return;
-  }
-  for_blocks(c, [&](auto d, int b) {
-    const int lanes = static_cast<int>(hn::Lanes(d)), here = std::min(lanes, channels - b);
-    const auto a = scale ? hn::LoadU(d, scale + b) : hn::Set(d, 1.0f);
-    const auto s = scale ? hn::LoadU(d, shift + b) : hn::Zero(d);
-    const auto low = use_relu ? hn::Zero(d) : hn::Set(d, -std::numeric_limits<float>::infinity());
-    for (int i = 0; i < w; ++i) {
-      const float* p = x + i * pixel + b;
-      const auto v = here == lanes ? hn::LoadU(d, p) : load_first(d, p, here);
-      hn::StoreU(hn::Max(hn::MulAdd(a, v, s), low), d, out + static_cast<ptrdiff_t>(i) * c + b);
-    }
-  });
-}
-
-void pad(const float* x, ptrdiff_t pixel, int channels, int h, int w, const float* scale, const float* shift,
-         bool use_relu, float* out, int c, ptrdiff_t row) {
-  Repeated scales, shifts;
-  const ptrdiff_t line = w * pixel;
-  if (const int together = pixel == c && channels == c ? pixels_per_vector(c, w) : 1; together > 1) {
-    scale = scales(scale, c);
-    shift = shifts(shift, c);
-    pixel = channels = c = kWide;
-    w /= together;
-  }
-  for (int y = 0; y < h; ++y) pad_row(x + y * line, pixel, channels, w, scale, shift, use_relu, out + y * row, c);
-}
-
-void stream(const float* from, size_t floats, float* to) {
-  const Wide d;
-  size_t i = 0;
-  for (; i < floats && reinterpret_cast<uintptr_t>(to + i) % (kWide * sizeof(float)) != 0; ++i) to[i] = from[i];
-  for (; i + kWide <= floats; i += kWide) hn::Stream(hn::LoadU(d, from + i), d, to + i);
-  std::copy(from + i, from + floats, to + i);
-}
 
 // ---- sums over pixels
 
@@ -107,10 +54,11 @@ void moments(const float* x, size_t pixels, int c, const float* shift, float* su
 
 // Adds to what is there where `bias` is null.
 template <int kPixels, class D>
-HWY_INLINE void mix_tile(D d, const MixTerm* terms, int count, const float* bias, size_t pixel, int b, float* out,
-                         ptrdiff_t out_pixel) {
+HWY_INLINE void mix_tile(D d, const MixTerm* terms, int count, const float* bias, size_t pixel, int b,
+                         Pixels<float> image) {
   hn::Vec<D> sum[kPixels];
-  out += static_cast<ptrdiff_t>(pixel) * out_pixel + b;
+  const ptrdiff_t out_pixel = image.pixel;
+  float* out = image.first + static_cast<ptrdiff_t>(pixel) * out_pixel + b;
   NASCENT_UNROLL
   for (int p = 0; p < kPixels; ++p) sum[p] = bias ? hn::LoadU(d, bias + b) : hn::LoadU(d, out + p * out_pixel);
   for (int t = 0; t < count; ++t) {
@@ -131,10 +79,9 @@ HWY_INLINE void mix_tile(D d, const MixTerm* terms, int count, const float* bias
   for (int p = 0; p < kPixels; ++p) hn::StoreU(sum[p], d, out + p * out_pixel);
 }
 
-HWY_INLINE void mix_some(const MixTerm* terms, int count, const float* bias, size_t pixels, int c, float* out,
-                         ptrdiff_t out_pixel) {
+HWY_INLINE void mix_some(const MixTerm* terms, int count, const float* bias, size_t pixels, int c, Pixels<float> out) {
   const auto tile = [&](auto at_once, size_t i) {
-    for_blocks(c, [&](auto d, int b) { mix_tile<at_once()>(d, terms, count, bias, i, b, out, out_pixel); });
+    for_blocks(c, [&](auto d, int b) { mix_tile<at_once()>(d, terms, count, bias, i, b, out); });
   };
   size_t i = 0;
   for (; i + 8 <= pixels; i += 8) tile(std::integral_constant<int, 8>(), i);
@@ -163,18 +110,20 @@ HWY_INLINE int pixels_per_vector(const MixTerm* terms, int count, int c, size_t 
 }
 
 // The hardware follows only so many values at once, so many terms are added up in groups.
-void mix(const MixTerm* terms, int count, const float* bias, size_t pixels, int c, float* out, ptrdiff_t out_pixel) {
+void mix(std::span<const MixTerm> all, const float* bias, size_t pixels, int c, Pixels<float> out) {
   constexpr int kAtOnce = 8;
+  const MixTerm* terms = all.data();
+  const int count = static_cast<int>(all.size());
   for (int t = 0; t == 0 || t < count; t += kAtOnce) {
     const int here = std::min(kAtOnce, count - t);
-    const int together = out_pixel == c ? pixels_per_vector(terms + t, here, c, pixels) : 1;
+    const int together = out.pixel == c ? pixels_per_vector(terms + t, here, c, pixels) : 1;
     const float* start = t == 0 ? bias : nullptr;
     if (together > 1) {
       const WideTerms<kAtOnce> wide(terms + t, here, c);
       Repeated biases;
-      mix_some(wide.terms, here, biases(start, c), pixels / together, kWide, out, kWide);
+      mix_some(wide.terms, here, biases(start, c), pixels / together, kWide, {out.first, kWide});
     } else {
-      mix_some(terms + t, here, start, pixels, c, out, out_pixel);
+      mix_some(terms + t, here, start, pixels, c, out);
     }
   }
 }
@@ -231,7 +180,9 @@ HWY_INLINE void relu_sums(D d, const float* g, const MixTerm& term, size_t from,
 }
 
 // Some terms at a time: memory gives most when several values are read at once, but not too many.
-void mix_sums(const float* g, const MixTerm* terms, int count, size_t pixels, int c, float* sums) {
+void mix_sums(const float* g, std::span<const MixTerm> all, size_t pixels, int c, float* sums) {
+  const MixTerm* terms = all.data();
+  const int count = static_cast<int>(all.size());
   if (const int together = pixels_per_vector(terms, count, c, pixels); together > 1) {
     constexpr int kMost = 8;
     std::fill_n(sums, static_cast<size_t>(2 * count + 1) * c, 0.0f);
@@ -239,7 +190,7 @@ void mix_sums(const float* g, const MixTerm* terms, int count, size_t pixels, in
       const int here = std::min(kMost, count - t);
       const WideTerms<kMost> some(terms + t, here, c);
       float wide[(2 * kMost + 1) * kWide];
-      mix_sums(g, some.terms, here, pixels / together, kWide, wide);
+      mix_sums(g, {some.terms, static_cast<size_t>(here)}, pixels / together, kWide, wide);
       if (t == 0) fold(wide, c, sums);
       for (int row = 1; row <= 2 * here; ++row)
         fold(wide + static_cast<ptrdiff_t>(row) * kWide, c, sums + static_cast<ptrdiff_t>(2 * t + row) * c);
@@ -282,9 +233,12 @@ void mix_sums(const float* g, const MixTerm* terms, int count, size_t pixels, in
 }
 
 template <class D>
-HWY_INLINE void combine_block(D d, const Inflow* inflows, int count, const float* value, const float* centre,
-                              const float* value_scale, const float* constant, size_t pixels, int b, int c,
-                              float* out) {
+HWY_INLINE void combine_block(D d, const Combination& it, int b) {
+  const Inflow* inflows = it.inflows.data();
+  const int count = static_cast<int>(it.inflows.size()), c = it.c;
+  const float *value = it.value, *centre = it.centre, *value_scale = it.value_scale, *constant = it.constant;
+  const size_t pixels = it.pixels;
+  float* out = it.out;
   const auto vs = value_scale ? hn::LoadU(d, value_scale + b) : hn::Zero(d);
   const auto k = value_scale ? hn::LoadU(d, constant + b) : hn::Zero(d);
   const auto m = value_scale ? hn::LoadU(d, centre + b) : hn::Zero(d);
@@ -306,83 +260,29 @@ HWY_INLINE void combine_block(D d, const Inflow* inflows, int count, const float
   }
 }
 
-void combine(const Inflow* inflows, int count, const float* value, const float* centre, const float* value_scale,
-             const float* constant, size_t pixels, int c, float* out) {
-  constexpr int kMost = 8;
-  if (const int together = pixels_per_vector(c, pixels); together > 1 && count <= kMost) {
+void combine(const Combination& combination) {
+  Combination it = combination;
+  constexpr size_t kMost = 8;
+  const int c = it.c;
+  if (const int together = pixels_per_vector(c, it.pixels); together > 1 && it.inflows.size() <= kMost) {
     Inflow wide[kMost];
     Repeated scales[kMost], relu_scales[kMost], relu_shifts[kMost], centres, value_scales, constants;
-    for (int f = 0; f < count; ++f) {
-      wide[f] = inflows[f];
-      wide[f].scale = scales[f](inflows[f].scale, c);
-      wide[f].relu_scale = relu_scales[f](inflows[f].relu_scale, c);
-      wide[f].relu_shift = relu_shifts[f](inflows[f].relu_shift, c);
+    for (size_t f = 0; f < it.inflows.size(); ++f) {
+      wide[f] = it.inflows[f];
+      wide[f].scale = scales[f](it.inflows[f].scale, c);
+      wide[f].relu_scale = relu_scales[f](it.inflows[f].relu_scale, c);
+      wide[f].relu_shift = relu_shifts[f](it.inflows[f].relu_shift, c);
     }
-    combine_block(Wide(), wide, count, value, value_scale ? centres(centre, c) : nullptr, value_scales(value_scale, c),
-                  value_scale ? constants(constant, c) : nullptr, pixels / together, 0, kWide, out);
+    it.inflows = {wide, it.inflows.size()};
+    it.centre = it.value_scale ? centres(it.centre, c) : nullptr;
+    it.constant = it.value_scale ? constants(it.constant, c) : nullptr;
+    it.value_scale = value_scales(it.value_scale, c);
+    it.pixels /= together;
+    it.c = kWide;
+    combine_block(Wide(), it, 0);
     return;
   }
-  for_blocks(c, [&](auto d, int b) {
-    combine_block(d, inflows, count, value, centre, value_scale, constant, pixels, b, c, out);
-  });
-}
-
-void add_scaled(const float* from, ptrdiff_t from_pixel, float weight, size_t pixels, int c, float* to,
-                ptrdiff_t to_pixel) {
-  for (size_t i = 0; i < pixels; ++i, from += from_pixel, to += to_pixel) {
-    for_blocks(c, [&](auto d, int b) {
-      hn::StoreU(hn::MulAdd(hn::Set(d, weight), hn::LoadU(d, from + b), hn::LoadU(d, to + b)), d, to + b);
-    });
-  }
-}
-
-void copy_pixels(const float* from, size_t pixels, int c, float* to, ptrdiff_t to_pixel) {
-  for (size_t i = 0; i < pixels; ++i, from += c, to += to_pixel)
-    for_blocks(c, [&](auto d, int b) { hn::StoreU(hn::LoadU(d, from + b), d, to + b); });
-}
-
-// Four groups of whole vectors, as partial channels mostly are.
-HWY_INLINE bool is_four_by_four(int channels, int groups) { return groups == 4 && channels % 16 == 0; }
-
-void join_groups(const float* first, ptrdiff_t first_pixel, const float* rest, ptrdiff_t rest_pixel, size_t pixels,
-                 int channels, int groups, float* whole, ptrdiff_t pixel) {
-  const int each = channels / groups;
-  for (size_t i = 0; i < pixels; ++i, first += first_pixel, rest += rest_pixel, whole += pixel) {
-    if (is_four_by_four(channels, groups)) {
-      for_blocks(each, [&](auto d, int b) {
-        hn::StoreInterleaved4(hn::LoadU(d, first + b), hn::LoadU(d, rest + b), hn::LoadU(d, rest + each + b),
-                              hn::LoadU(d, rest + 2 * each + b), d, whole + 4 * b);
-      });
-      continue;
-    }
-    for (int j = 0; j < each; ++j) {
-      whole[j * groups] = first[j];
-      for (int g = 1; g < groups; ++g) whole[j * groups + g] = rest[(g - 1) * each + j];
-    }
-    std::fill(whole + channels, whole + padded(channels), 0.0f);
-  }
-}
-
-void split_groups(const float* whole, ptrdiff_t pixel, size_t pixels, int channels, int groups, float* first,
-                  ptrdiff_t first_pixel, float* rest, ptrdiff_t rest_pixel) {
-  const int each = channels / groups, others = channels - each;
-  for (size_t i = 0; i < pixels; ++i, whole += pixel, first += first_pixel, rest += rest_pixel) {
-    if (is_four_by_four(channels, groups)) {
-      for_blocks(each, [&](auto d, int b) {
-        hn::Vec<decltype(d)> group[4];
-        hn::LoadInterleaved4(d, whole + 4 * b, group[0], group[1], group[2], group[3]);
-        hn::StoreU(group[0], d, first + b);
-        for (int g = 1; g < 4; ++g) hn::StoreU(group[g], d, rest + (g - 1) * each + b);
-      });
-      continue;
-    }
-    for (int j = 0; j < each; ++j) {
-      first[j] = whole[j * groups];
-      for (int g = 1; g < groups; ++g) rest[(g - 1) * each + j] = whole[j * groups + g];
-    }
-    std::fill(first + each, first + padded(each), 0.0f);
-    std::fill(rest + others, rest + padded(others), 0.0f);
-  }
+  for_blocks(c, [&](auto d, int b) { combine_block(d, it, b); });
 }
 
 // Calls write(pixel, gradient, value) for the pixels of a row: the gradient that relu(scale * value + shift) lets pass.
@@ -398,31 +298,37 @@ HWY_INLINE void pass_row(D d, const float* from, const MixTerm& read, int w, int
   }
 }
 
-void pass_back(const float* from, ptrdiff_t row, MixTerm read, int h, int w, int c, bool add, float* to,
-               ptrdiff_t to_pixel) {
-  for (int y = 0; y < h; ++y, from += row, read.value += w * read.pixel, to += w * to_pixel) {
+void pass_back(const ReadGradient& it, bool add, Pixels<float> image) {
+  const int w = it.w, c = it.c;
+  const float* from = it.gradient.pixels;
+  MixTerm read = it.read;
+  float* to = image.first;
+  for (int y = 0; y < it.h; ++y, from += it.gradient.row, read.value += w * read.pixel, to += w * image.pixel) {
     for_blocks(c, [&](auto d, int b) {
       pass_row(d, from, read, w, c, b, [&](int x, auto g, auto) {
-        float* at = to + x * to_pixel + b;
+        float* at = to + x * image.pixel + b;
         hn::StoreU(add ? hn::Add(hn::LoadU(d, at), g) : g, d, at);
       });
     });
   }
 }
 
-void pass_back_and_sum(const float* from, ptrdiff_t row, MixTerm read, int h, int w, int c, bool past_caches, float* to,
-                       float* sums) {
+void pass_back_and_sum(const ReadGradient& it, bool past_caches, float* to, float* sums) {
+  const int w = it.w, c = it.c;
+  const float* from = it.gradient.pixels;
+  MixTerm read = it.read;
   std::fill_n(sums, 2 * c, 0.0f);
   if (const int together = read.pixel == c ? pixels_per_vector(c, w) : 1; together > 1) {
     const WideTerms<1> wide(&read, 1, c);
     float wide_sums[2 * kWide];
-    pass_back_and_sum(from, row, wide.terms[0], h, w / together, kWide, past_caches, to, wide_sums);
+    pass_back_and_sum({it.gradient, wide.terms[0], it.h, w / together, kWide}, past_caches, to, wide_sums);
     fold(wide_sums, c, sums);
     fold(wide_sums + kWide, c, sums + c);
     return;
   }
   const bool streams = past_caches && c % kWide == 0 && reinterpret_cast<uintptr_t>(to) % (kWide * sizeof(float)) == 0;
-  for (int y = 0; y < h; ++y, from += row, read.value += w * read.pixel, to += static_cast<ptrdiff_t>(w) * c) {
+  const ptrdiff_t row = it.gradient.row, line = static_cast<ptrdiff_t>(w) * c;
+  for (int y = 0; y < it.h; ++y, from += row, read.value += w * read.pixel, to += line) {
     for_blocks(c, [&](auto d, int b) {
       const auto centre = hn::LoadU(d, read.centre + b);
       auto plain = hn::Zero(d), product = hn::Zero(d);

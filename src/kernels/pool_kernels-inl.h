@@ -84,8 +84,11 @@ HWY_INLINE hn::Vec<D> fold_column(D d, const float* x, ptrdiff_t row, int rows, 
 
 // Calls write(d, channel, window, pixels in it, folded) for every window.
 template <class Start, class Step, class Write>
-HWY_INLINE void fold_windows(const float* x, ptrdiff_t pixel, int h, int w, int c, const Window& window, Start start,
-                             Step step, Write write) {
+HWY_INLINE void fold_windows(const PoolInput& input, Start start, Step step, Write write) {
+  const float* x = input.x.first;
+  const ptrdiff_t pixel = input.x.pixel;
+  const int h = input.h, w = input.w, c = input.c;
+  const Window window = input.window;
   const ptrdiff_t row = w * pixel;
   if (slides_by_one(window, w)) {
     for (int y = 0; y < h; ++y) {
@@ -109,16 +112,18 @@ HWY_INLINE void fold_windows(const float* x, ptrdiff_t pixel, int h, int w, int 
   });
 }
 
-void max_pool(const float* x, ptrdiff_t pixel, int h, int w, int c, const Window& window, float* out) {
+void max_pool(const PoolInput& input, float* out) {
+  const int c = input.c;
   fold_windows(
-      x, pixel, h, w, c, window, [](auto d) { return hn::Set(d, -std::numeric_limits<float>::infinity()); },
+      input, [](auto d) { return hn::Set(d, -std::numeric_limits<float>::infinity()); },
       [](auto a, auto v) { return hn::Max(a, v); },
       [&](auto d, int b, ptrdiff_t to, int, auto most) { hn::StoreU(most, d, out + to * c + b); });
 }
 
-void avg_pool(const float* x, ptrdiff_t pixel, int h, int w, int c, const Window& window, float* out) {
+void avg_pool(const PoolInput& input, float* out) {
+  const int c = input.c;
   fold_windows(
-      x, pixel, h, w, c, window, [](auto d) { return hn::Zero(d); }, [](auto a, auto v) { return hn::Add(a, v); },
+      input, [](auto d) { return hn::Zero(d); }, [](auto a, auto v) { return hn::Add(a, v); },
       [&](auto d, int b, ptrdiff_t to, int count, auto sum) {
         hn::StoreU(hn::Mul(sum, hn::Set(d, 1.0f / static_cast<float>(count))), d, out + to * c + b);
       });
@@ -127,8 +132,11 @@ void avg_pool(const float* x, ptrdiff_t pixel, int h, int w, int c, const Window
 // A row of windows that slide by one. What flows back to the three columns in sight is kept until a column is out of
 // sight.
 template <class D>
-HWY_INLINE void slide_back(D d, const float* x, ptrdiff_t pixel, ptrdiff_t row, int rows, int w, int c,
-                           const float* out, const float* out_gradient, float* in_gradient, ptrdiff_t gradient_pixel) {
+HWY_INLINE void slide_back(D d, Pixels<const float> image, int rows, int w, int c, const float* out,
+                           const float* out_gradient, Pixels<float> to_image) {
+  const float* x = image.first;
+  float* in_gradient = to_image.first;
+  const ptrdiff_t pixel = image.pixel, row = w * pixel, gradient_pixel = to_image.pixel;
   const auto zero = hn::Zero(d), nothing = hn::NaN(d);  // equal to no maximum
   hn::Vec<D> value[3][3], gradient[3][3];               // [column][row]
   const auto see = [&](int column, int at) HWY_ATTR {
@@ -171,15 +179,19 @@ HWY_INLINE void slide_back(D d, const float* x, ptrdiff_t pixel, ptrdiff_t row, 
 }
 
 // The first pixel of a window that holds its maximum takes the gradient, as in LibTorch.
-void max_pool_backward(const float* x, ptrdiff_t pixel, int h, int w, int c, const Window& window, const float* out,
-                       const float* out_gradient, float* in_gradient, ptrdiff_t gradient_pixel) {
+void max_pool_backward(const PoolInput& input, const float* out, const float* out_gradient, Pixels<float> to_image) {
+  const float* x = input.x.first;
+  float* in_gradient = to_image.first;
+  const ptrdiff_t pixel = input.x.pixel, gradient_pixel = to_image.pixel;
+  const int h = input.h, w = input.w, c = input.c;
+  const Window window = input.window;
   if (slides_by_one(window, w)) {
     for (int y = 0; y < h; ++y) {
       const Span rows = span_of(y, 1, 1, 3, h);
       const ptrdiff_t from = static_cast<ptrdiff_t>(rows.begin) * w, to = static_cast<ptrdiff_t>(y) * w * c;
       for_blocks(c, [&](auto d, int b) {
-        slide_back(d, x + from * pixel + b, pixel, w * pixel, rows.end - rows.begin, w, c, out + to + b,
-                   out_gradient + to + b, in_gradient + from * gradient_pixel + b, gradient_pixel);
+        slide_back(d, {x + from * pixel + b, pixel}, rows.end - rows.begin, w, c, out + to + b, out_gradient + to + b,
+                   {in_gradient + from * gradient_pixel + b, gradient_pixel});
       });
     }
     return;
@@ -201,8 +213,8 @@ void max_pool_backward(const float* x, ptrdiff_t pixel, int h, int w, int c, con
 }
 
 // A row of the input that windows slide over by one: it takes a share of the windows in up to three rows.
-HWY_INLINE void slide_back_mean(const float* out_gradient, int y, int h, int w, int c, float* in_gradient,
-                                ptrdiff_t gradient_pixel) {
+HWY_INLINE void slide_back_mean(const PoolInput& input, const float* out_gradient, int y, Pixels<float> in_gradient) {
+  const int h = input.h, w = input.w, c = input.c;
   const Span rows = span_of(y, 1, 1, 3, h);
   const auto share = [](int at, int size) {
     const Span seen = span_of(at, 1, 1, 3, size);
@@ -221,15 +233,16 @@ HWY_INLINE void slide_back_mean(const float* out_gradient, int y, int h, int w, 
     slide(
         w, column, [](auto a, auto v) { return hn::Add(a, v); },
         [&](int k, auto sum) {
-          add_to(d, sum, in_gradient + (static_cast<ptrdiff_t>(y) * w + k) * gradient_pixel + b);
+          add_to(d, sum, in_gradient.first + (static_cast<ptrdiff_t>(y) * w + k) * in_gradient.pixel + b);
         });
   });
 }
 
-void avg_pool_backward(int h, int w, int c, const Window& window, const float* out_gradient, float* in_gradient,
-                       ptrdiff_t gradient_pixel) {
+void avg_pool_backward(const PoolInput& input, const float* out_gradient, Pixels<float> in_gradient) {
+  const int h = input.h, w = input.w, c = input.c;
+  const Window window = input.window;
   if (slides_by_one(window, w)) {
-    for (int y = 0; y < h; ++y) slide_back_mean(out_gradient, y, h, w, c, in_gradient, gradient_pixel);
+    for (int y = 0; y < h; ++y) slide_back_mean(input, out_gradient, y, in_gradient);
     return;
   }
   for_windows(h, w, window, [&](Span rows, Span columns, ptrdiff_t to) {
@@ -238,7 +251,7 @@ void avg_pool_backward(int h, int w, int c, const Window& window, const float* o
       const auto g = hn::Mul(hn::LoadU(d, out_gradient + to * c + b), hn::Set(d, share));
       for (int i = rows.begin; i < rows.end; ++i) {
         for (int k = columns.begin; k < columns.end; ++k)
-          add_to(d, g, in_gradient + (static_cast<ptrdiff_t>(i) * w + k) * gradient_pixel + b);
+          add_to(d, g, in_gradient.first + (static_cast<ptrdiff_t>(i) * w + k) * in_gradient.pixel + b);
       }
     });
   });

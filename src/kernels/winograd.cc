@@ -33,36 +33,62 @@ size_t winograd_floats(int width, int ci, int co) {
   return kWinogradPoints * (tile_floats(kWinogradRows + 2, width, widest) + tile_floats(kWinogradRows, width, widest));
 }
 
-void winograd(const ImageKernels& kernels, Rows<const float> in, int ci, const float* weights, int rows, int width,
-              int co, bool add, Rows<float> out, float* scratch) {
-  const int tiles = width / kWinogradOutputs, cip = padded(ci), cop = padded(co);
-  const RowTaps taps(static_cast<ptrdiff_t>(tiles) * cip);
-  for (int y = 0; y < rows; y += kWinogradRows) {
-    const int here = std::min(kWinogradRows, rows - y);
-    const size_t in_plane = tile_floats(here + 2, width, ci), out_plane = tile_floats(here, width, co);
-    float* sums = scratch + kWinogradPoints * in_plane;
-    kernels.inputs_to_points(in.pixels + y * in.row, in.row, here + 2, tiles, cip, scratch);
-    for (int m = 0; m < kWinogradPoints; ++m)
-      kernels.dense(scratch + m * in_plane, taps, ci, weights + static_cast<ptrdiff_t>(m) * 3 * ci * cop, cip,
-                    here * tiles, cop, {}, sums + m * out_plane, cop);
-    kernels.points_to_outputs(sums, here, tiles, cop, add, out.pixels + y * out.row, out.row);
+namespace {
+
+// Some rows of outputs: where they begin, the points of what they are made from, and room for points of their own.
+struct Chunk {
+  int y = 0;
+  WinogradTiles in, out;
+  const float* in_points;
+  float* out_points;
+};
+
+template <class Body>
+void for_chunks(const ImageKernels& kernels, const WinogradInput& input, Body body) {
+  const int tiles = input.width / kWinogradOutputs;
+  for (int y = 0; y < input.rows; y += kWinogradRows) {
+    const int here = std::min(kWinogradRows, input.rows - y);
+    const WinogradTiles in = {here + 2, tiles, padded(input.ci)}, out = {here, tiles, padded(input.co)};
+    kernels.inputs_to_points({input.in.pixels + y * input.in.row, input.in.row}, in, input.scratch);
+    body(Chunk{y, in, out, input.scratch, input.scratch + kWinogradPoints * in.plane()});
   }
 }
 
-void winograd_weights(const ImageKernels& kernels, Rows<const float> in, int ci, Rows<const float> out_gradient,
-                      int rows, int width, int co, float* gradients, float* scratch) {
-  const int tiles = width / kWinogradOutputs, cip = padded(ci), cop = padded(co);
-  const RowTaps taps(static_cast<ptrdiff_t>(tiles) * cip);
-  for (int y = 0; y < rows; y += kWinogradRows) {
-    const int here = std::min(kWinogradRows, rows - y);
-    const size_t in_plane = tile_floats(here + 2, width, ci), out_plane = tile_floats(here, width, co);
-    float* points = scratch + kWinogradPoints * in_plane;
-    kernels.inputs_to_points(in.pixels + y * in.row, in.row, here + 2, tiles, cip, scratch);
-    kernels.gradients_to_points(out_gradient.pixels + y * out_gradient.row, out_gradient.row, here, tiles, cop, points);
+}  // namespace
+
+void winograd(const ImageKernels& kernels, const WinogradInput& input, const float* weights, bool add,
+              Rows<float> out) {
+  for_chunks(kernels, input, [&](const Chunk& chunk) {
+    const RowTaps taps(static_cast<ptrdiff_t>(chunk.in.tiles) * chunk.in.c);
     for (int m = 0; m < kWinogradPoints; ++m)
-      kernels.dense_weights(scratch + m * in_plane, 0, taps, ci, cip, points + m * out_plane, 0, 1, here * tiles, cop,
-                            gradients + static_cast<ptrdiff_t>(m) * 3 * ci * cop);
-  }
+      kernels.dense({.in = chunk.in_points + m * chunk.in.plane(),
+                     .taps = taps,
+                     .step = chunk.in.c,
+                     .ci = input.ci,
+                     .weights = weights + static_cast<ptrdiff_t>(m) * 3 * input.ci * chunk.out.c,
+                     .pixels = chunk.out.rows * chunk.out.tiles,
+                     .co = chunk.out.c,
+                     .out = {chunk.out_points + m * chunk.out.plane(), chunk.out.c}});
+    kernels.points_to_outputs(chunk.out_points, chunk.out, add, {out.pixels + chunk.y * out.row, out.row});
+  });
+}
+
+void winograd_weights(const ImageKernels& kernels, const WinogradInput& input, Rows<const float> gradient,
+                      float* gradients) {
+  for_chunks(kernels, input, [&](const Chunk& chunk) {
+    const RowTaps taps(static_cast<ptrdiff_t>(chunk.in.tiles) * chunk.in.c);
+    kernels.gradients_to_points({gradient.pixels + chunk.y * gradient.row, gradient.row}, chunk.out, chunk.out_points);
+    for (int m = 0; m < kWinogradPoints; ++m)
+      kernels.dense_weights({.pairs = {.in = {chunk.in_points + m * chunk.in.plane(), 0},
+                                       .gradient = {chunk.out_points + m * chunk.out.plane(), 0},
+                                       .rows = 1,
+                                       .pixels = chunk.out.rows * chunk.out.tiles},
+                             .taps = taps,
+                             .step = chunk.in.c,
+                             .ci = input.ci,
+                             .co = chunk.out.c,
+                             .gradients = gradients + static_cast<ptrdiff_t>(m) * 3 * input.ci * chunk.out.c});
+  });
 }
 
 }  // namespace nascent::kernels

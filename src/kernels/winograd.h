@@ -28,13 +28,20 @@ bool uses_winograd(const CellProgram& program, const Unit& unit);
 constexpr int kWinogradRows = 8;
 size_t winograd_floats(int width, int ci, int co);
 
-// out = convolution of `in`, whose first row and column lie one before those of `out`; added to it if `add`. Weights
-// are [point][row of the kernel][input][output].
-void winograd(const ImageKernels& kernels, Rows<const float> in, int ci, const float* weights, int rows, int width,
-              int co, bool add, Rows<float> out, float* scratch);
+// What a convolution reads, and how many outputs it makes of it. The first row and column of `in` lie one before those
+// of the outputs.
+struct WinogradInput {
+  Rows<const float> in;
+  int ci;
+  int rows, width, co;  // of the outputs
+  float* scratch;       // winograd_floats(width, ci, co)
+};
 
-// Adds to the gradients of the weights, at the points.
-void winograd_weights(const ImageKernels& kernels, Rows<const float> in, int ci, Rows<const float> out_gradient,
-                      int rows, int width, int co, float* gradients, float* scratch);
+// out = convolution of the input; added to it if `add`. Weights are [point][row of the kernel][input][output].
+void winograd(const ImageKernels& kernels, const WinogradInput& input, const float* weights, bool add, Rows<float> out);
+
+// Adds to the gradients of the weights, at the points; `gradient` is that of the outputs.
+void winograd_weights(const ImageKernels& kernels, const WinogradInput& input, Rows<const float> gradient,
+                      float* gradients);
 
 }  // namespace nascent::kernels

@@ -91,6 +91,15 @@ void spread_row_gradients(const Pass& pass, const std::vector<float>& rows, at::
   }
 }
 
+const Layer& layer_at(const Cell& cell, const StageAt& at) {
+  return *cell.sequences()[at.sequence]->layers()[at.stage];
+}
+
+const at::Tensor& parameter_at(const Cell& cell, const ParameterAt& parameter) {
+  const Layer& layer = layer_at(cell, parameter.at);
+  return parameter.bias ? layer.bias() : layer.weight();
+}
+
 // The tensors are the inputs, the mixture's ops and edges (either may be undefined) and the parameters.
 class FusedCellFunction : public torch::autograd::Function<FusedCellFunction> {
  public:
@@ -117,9 +126,11 @@ at::Tensor FusedCellFunction::forward(AutogradContext* context, c10::intrusive_p
     pass->held.push_back(tensors[i].detach().contiguous());
     call.parameters.push_back(pass->held.back().data_ptr<float>());
   }
-  for (const Layer* norm : pass->lowered->norms)
-    call.running.push_back({norm->running_mean().data_ptr<float>(), norm->running_var().data_ptr<float>()});
-  for (const StageSequence* stages : pass->lowered->plain) pass->plain.emplace_back(*stages);
+  for (const StageAt& at : pass->lowered->norms) {
+    const Layer& norm = layer_at(*pass->cell, at);
+    call.running.push_back({norm.running_mean().data_ptr<float>(), norm.running_var().data_ptr<float>()});
+  }
+  for (const int sequence : pass->lowered->plain) pass->plain.emplace_back(*pass->cell->sequences()[sequence]);
   for (PlainOperation& operation : pass->plain) {
     call.plain.push_back([&operation, keep = pass->keep](const kernels::Batch& from, const kernels::Batch& to) {
       operation.forward(from, to, keep);
@@ -135,7 +146,8 @@ at::Tensor FusedCellFunction::forward(AutogradContext* context, c10::intrusive_p
   const kernels::ValueShape& shape = program.values[program.outputs.front()];
   at::Tensor output = at::empty({pass->images, program.output_channels(), shape.height, shape.width},
                                 tensors[0].options().memory_format(kChannelsLast));
-  pass->run = std::make_unique<CellRun>(pass->lowered->program, std::move(call), output.data_ptr<float>());
+  pass->run = std::make_unique<CellRun>(pass->lowered->program, std::move(call));
+  pass->run->forward(output.data_ptr<float>());
   if (!pass->keep) {
     pass->run.reset();
     pass->held.clear();
@@ -233,7 +245,7 @@ bool can_fuse(const std::vector<at::Tensor>& inputs, const CellMixture* mixture)
 std::shared_ptr<const LoweredCell> FusedCell::lowered(const CellMixture* mixture, bool masked) {
   const std::lock_guard lock(mutex_);
   if (LoweringKey key = lowering_key(mixture, masked); key_ != key) {
-    lowered_ = std::make_shared<const LoweredCell>(lower(cell_, mixture, masked));
+    lowered_ = std::make_shared<const LoweredCell>(lower(cell_.plan(), key));
     key_ = std::move(key);
   }
   return lowered_;
@@ -261,7 +273,7 @@ at::Tensor FusedCell::forward(const std::vector<at::Tensor>& inputs, const CellC
   if (masked) {
     for (int edge = 0; edge < cell_.edge_count(); ++edge) pass->masks.push_back(drop_mask(pass->images, context, edge));
   }
-  tensors.insert(tensors.end(), pass->lowered->parameters.begin(), pass->lowered->parameters.end());
+  for (const ParameterAt& parameter : pass->lowered->parameters) tensors.push_back(parameter_at(cell_, parameter));
   pass->keep = at::GradMode::is_enabled() && std::any_of(tensors.begin(), tensors.end(), [](const at::Tensor& tensor) {
                  return tensor.requires_grad();
                });

@@ -11,6 +11,7 @@
 
 namespace nascent {
 
+class Cell;
 struct CellContext;
 
 class FusedCell {

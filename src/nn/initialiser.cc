@@ -46,7 +46,7 @@ void reset_norm(Layer& layer) {
 }
 
 void initialise(Layer& layer, const std::string& name, uint64_t seed, const Initialiser::Registry::Entry& entry) {
-  if (layer.stage().kind == StageKind::batch_norm) return reset_norm(layer);
+  if (layer.is_norm()) return reset_norm(layer);
   const at::Tensor& weight = layer.weight();
   if (!weight.defined()) return;
   const double fan_in = static_cast<double>(weight.numel()) / weight.size(0);
@@ -75,6 +75,8 @@ NASCENT_REGISTER(Initialiser, "he", "normal, variance 2 / fan in",
 NASCENT_REGISTER(Initialiser, "xavier", "normal, variance 2 / (fan in + fan out)", [](double fan_in, double fan_out) {
   return InitialLaw{.normal = true, .weight = std::sqrt(2 / (fan_in + fan_out))};
 });
+NASCENT_REGISTER(Initialiser, "standard-normal", "normal, variance 1: for the Zen-score",
+                 [](double, double) { return InitialLaw{.normal = true, .weight = 1}; });
 NASCENT_REGISTER(Initialiser, "lecun", "normal, variance 1 / fan in",
                  [](double fan_in, double) { return InitialLaw{.normal = true, .weight = std::sqrt(1 / fan_in)}; });
 

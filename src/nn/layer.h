@@ -3,6 +3,7 @@
 
 #include <torch/nn/module.h>
 
+#include "nascent/nn/layer_rule.h"
 #include "nascent/space/stage.h"
 
 namespace nascent {
@@ -20,6 +21,7 @@ class Layer : public torch::nn::Module {
   const Stage& stage() const { return stage_; }
   // True where the result depends on nothing but the input, so that equal layers can share it.
   bool is_stateless() const;
+  bool is_norm() const;
 
   // Undefined where the stage has none. A factorised reduce keeps both halves in one weight, split along the first
   // dimension.
@@ -30,10 +32,8 @@ class Layer : public torch::nn::Module {
   const at::Tensor& running_var() const { return running_var_; }
 
  private:
-  at::Tensor factorized_reduce(const at::Tensor& x) const;
-  at::Tensor zeros(const at::Tensor& x) const;
-
   Stage stage_;
+  const LayerRule::Registry::Entry* rule_;
   at::Tensor weight_, bias_, running_mean_, running_var_;
 };
 

@@ -1,138 +1,147 @@
 #include "nascent/nn/memory_estimate.h"
 
+#include <ATen/Parallel.h>
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <fstream>
 #include <limits>
 #include <numeric>
-#include <set>
 #include <sstream>
 
 #include "nascent/core/error.h"
-#include "nascent/kernels/image_kernels.h"
-#include "nascent/kernels/schedule.h"
-#include "nascent/nn/fused_form.h"
+#include "nascent/nn/candidates.h"
+#include "nascent/nn/cell_memory.h"
+#include "nascent/nn/lowered_cell.h"
 
 namespace nascent {
 
 namespace {
 
-constexpr double kFloat = 4, kIndex = 8;
+constexpr double kFloat = sizeof(float), kIndex = sizeof(int64_t);
 
-bool follows_depthwise(const Stages& stages, size_t i) {
-  return i > 0 && stages[i - 1].kind == StageKind::conv && stages[i - 1].groups > 1 &&
-         stages[i].kind == StageKind::conv && stages[i].kernel_h == 1 && stages[i].kernel_w == 1;
-}
+double bytes_of(const Shape& shape) { return kFloat * static_cast<double>(shape.count()); }
 
-bool convolves_after(const Stages& stages, size_t i) {
-  return std::any_of(stages.begin() + static_cast<ptrdiff_t>(i) + 1, stages.end(),
-                     [](const Stage& stage) { return stage.kind == StageKind::conv; });
-}
-
-// Bytes per image that one list of stages keeps. Of the fused engine these are the results of units, of the plain
-// operations all results but those of identities.
-double kept_by(const Stages& stages, Shape shape, Engine engine) {
+// Per image: what LibTorch's plain operations keep of one list of stages, all results but those of identities.
+double kept_by(const Stages& stages, Shape shape) {
   double bytes = 0;
-  if (engine == Engine::fused && !has_fused_form(stages)) {  // LibTorch computes it; the cell has a copy of the result
-    const Shape result = output_shape(stages, shape);
-    bytes += kFloat * result.height * result.width * kernels::padded(result.channels);
-    engine = Engine::reference;
-  }
-  for (size_t i = 0; i < stages.size(); ++i) {
-    const Stage& stage = stages[i];
+  for (const Stage& stage : stages) {
     shape = stage.output(shape);
-    const double pixels = static_cast<double>(shape.height) * shape.width;
-    const bool pool = stage.kind == StageKind::max_pool || stage.kind == StageKind::avg_pool;
-    if (engine == Engine::fused) {
-      const bool inner = i + 1 < stages.size() && follows_depthwise(stages, i + 1);
-      const bool unit = stage.kind == StageKind::conv || stage.kind == StageKind::factorized_reduce || pool;
-      // What is made again: pools, and what lies between two separable convolutions.
-      const bool again = pool || (follows_depthwise(stages, i) && convolves_after(stages, i) &&
-                                  kernels::is_cheap(stages[i - 1].kernel_h * stages[i - 1].kernel_w, shape.channels));
-      if (unit && !inner && !again) bytes += kFloat * pixels * kernels::padded(shape.channels);
-    } else {
-      bytes += (kFloat + (stage.kind == StageKind::max_pool ? kIndex : 0)) * pixels * shape.channels;
-    }
+    bytes += bytes_of(shape) * (stage.kind == StageKind::max_pool ? (kFloat + kIndex) / kFloat : 1);
   }
   return bytes;
 }
 
-bool is_zero(const Stages& stages) {
-  return std::any_of(stages.begin(), stages.end(), [](const Stage& stage) { return stage.kind == StageKind::zero; });
-}
-
-bool is_shared(const Stages& stages) {
-  return !stages.empty() && (stages[0].kind == StageKind::max_pool || stages[0].kind == StageKind::avg_pool);
-}
-
-double bytes_of(const Shape& shape) { return kFloat * shape.channels * shape.height * shape.width; }
-
-struct CellBytes {
-  double kept = 0, working = 0;  // per image
-};
-
-// The most that `running` of the candidates keep (0: all of them). Pools that another edge has computed already are
-// not counted again.
-double kept_by_candidates(const std::vector<Stages>& candidates, const Shape& input, int state, Engine engine,
-                          int running, std::set<std::pair<int, StageKind>>& pooled) {
+// The candidates that keep most, if only so many run at once.
+std::vector<int> heaviest(const std::vector<Stages>& candidates, const Shape& input, int running) {
+  std::vector<int> order(candidates.size());
+  std::iota(order.begin(), order.end(), 0);
   std::vector<double> kept;
-  for (const Stages& candidate : candidates) {
-    if (is_zero(candidate)) continue;
-    const bool known = is_shared(candidate) && !pooled.insert({state, candidate[0].kind}).second;
-    kept.push_back(known && engine == Engine::fused ? 0 : kept_by(candidate, input, engine));
-  }
-  std::sort(kept.rbegin(), kept.rend());
-  if (running > 0 && kept.size() > static_cast<size_t>(running)) kept.resize(running);
-  return std::accumulate(kept.begin(), kept.end(), 0.0);
+  for (const Stages& candidate : candidates) kept.push_back(is_zero(candidate) ? -1 : kept_by(candidate, input));
+  std::stable_sort(order.begin(), order.end(), [&](int a, int b) { return kept[a] > kept[b]; });
+  if (order.size() > static_cast<size_t>(running)) order.resize(running);
+  std::sort(order.begin(), order.end());
+  return order;
 }
 
-CellBytes bytes_of_cell(const CellPlan& cell, Engine engine, int running) {
+// Calls `visit(candidates, site, input)` for all edges, and nodes with operations.
+template <class Visit>
+void for_each_choice(const CellPlan& cell, Visit visit) {
   const std::vector<Shape> states = state_shapes(cell);
-  CellBytes bytes;
-  for (size_t i = 0; i < cell.preprocess.size(); ++i)
-    bytes.kept += kept_by(cell.preprocess[i], cell.input_shapes[i], engine);
-  // The fused engine makes normalised inputs again.
-  for (size_t s = engine == Engine::fused ? cell.preprocess.size() : 0; s < states.size(); ++s)
-    bytes.kept += bytes_of(states[s]);
-  std::set<std::pair<int, StageKind>> pooled;
   for (size_t n = 0; n < cell.nodes.size(); ++n) {
     const NodePlan& node = cell.nodes[n];
-    for (const EdgePlan& edge : node.edges)
-      bytes.kept += kept_by_candidates(edge.candidates, candidate_input(states[edge.from], edge.partial), edge.from,
-                                       engine, running, pooled);
-    // The sum that an operation on a node reads has the shape of the state it makes.
-    const int state = static_cast<int>(cell.preprocess.size() + n);
-    if (!node.candidates.empty())
-      bytes.kept +=
-          bytes_of(states[state]) + kept_by_candidates(node.candidates, candidate_input(states[state], node.partial),
-                                                       state, engine, running, pooled);
+    for (const EdgePlan& edge : node.edges) {
+      visit(edge.candidates, edge.site, candidate_input(states[edge.from], edge.partial));
+    }
+    if (node.candidates.empty()) continue;
+    const Shape sum = sum_shape(node, states, states[cell.preprocess.size() + n]);
+    visit(node.candidates, node.site, candidate_input(sum, node.partial));
   }
-  bytes.kept += bytes_of(cell.output_shape);
-  // Gradients of the states and, between the two halves of separable convolutions, of one state's edges.
-  for (const Shape& state : states) bytes.working += 3 * bytes_of(state);
-  return bytes;
+}
+
+LoweringKey key_of(const CellPlan& cell, int running) {
+  LoweringKey key{.weighted_edges = true};
+  if (running == 0) return key;
+  for_each_choice(cell, [&](const std::vector<Stages>& candidates, int site, const Shape& input) {
+    if (site < 0) return;
+    if (key.active.size() <= static_cast<size_t>(site)) key.active.resize(site + 1);
+    key.active[site] = heaviest(candidates, input, running);
+  });
+  return key;
+}
+
+// In bytes, of the whole batch.
+CellMemory fused_memory(const CellPlan& cell, int batch, int running) {
+  const LoweredCell lowered = lower(cell, key_of(cell, running));
+  CellMemory memory = cell_memory(*lowered.program, batch, at::get_num_threads());
+  // What has no fused form is computed by LibTorch, with a graph of its own.
+  for (const kernels::Unit& unit : lowered.program->units) {
+    if (unit.kind != kernels::Unit::Kind::plain) continue;
+    const kernels::ValueShape& input = lowered.program->values[unit.input.value];
+    memory.kept +=
+        batch * kept_by(stages_at(cell, lowered.plain[unit.plain]), {unit.input.channels, input.height, input.width});
+  }
+  return memory;
+}
+
+CellMemory plain_memory(const CellPlan& cell, int batch, int running) {
+  CellMemory memory;
+  for (size_t i = 0; i < cell.preprocess.size(); ++i) memory.kept += kept_by(cell.preprocess[i], cell.input_shapes[i]);
+  for (const Shape& state : state_shapes(cell)) {
+    memory.kept += bytes_of(state);
+    memory.backward += 3 * bytes_of(state);
+  }
+  for_each_choice(cell, [&](const std::vector<Stages>& candidates, int site, const Shape& input) {
+    const int count = running > 0 && site >= 0 ? running : static_cast<int>(candidates.size());
+    for (const int index : heaviest(candidates, input, count)) {
+      if (!is_zero(candidates[index])) memory.kept += kept_by(candidates[index], input);
+    }
+  });
+  memory.kept *= batch;
+  memory.backward *= batch;
+  return memory;
 }
 
 }  // namespace
 
+// Cells give back what they kept as the backward pass leaves them, so the most is in use at one of them. What LibTorch
+// and the engine free stays with the process, each in a pool of its own.
 MemoryEstimate estimate_memory(const NetworkPlan& plan, int batch, Engine engine, int running, int copies) {
   MemoryEstimate estimate;
+  estimate.process = resident_memory();
   estimate.weights = kFloat * copies * static_cast<double>(count_parameters(plan, true));
+  double outside = batch * bytes_of(plan.input);  // kept by LibTorch
   Shape shape = plan.input;
   for (const Stages& stem : plan.stems) {
-    estimate.activations += batch * kept_by(stem, shape, Engine::reference);
+    outside += batch * kept_by(stem, shape);
     shape = output_shape(stem, shape);
   }
+  const double stem_gradients = 2 * batch * bytes_of(shape);
+  if (!plan.auxiliary.empty()) outside += batch * kept_by(plan.auxiliary, plan.cells[plan.auxiliary_cell].output_shape);
+  double inside = 0, most_inside = 0, most_outside = outside + stem_gradients;
   for (const CellPlan& cell : plan.cells) {
-    const CellBytes bytes = bytes_of_cell(cell, engine, running);
-    estimate.activations += batch * bytes.kept;
-    estimate.working = std::max(estimate.working, batch * bytes.working);
+    const CellMemory memory =
+        engine == Engine::fused ? fused_memory(cell, batch, running) : plain_memory(cell, batch, running);
+    inside += memory.kept;
+    estimate.weights += memory.weights;
+    outside += batch * bytes_of(cell.output_shape);
+    most_inside = std::max(most_inside, inside + std::max(memory.forward, memory.backward));
+    // Gradients of the output and of the inputs.
+    double gradients = bytes_of(cell.output_shape);
+    for (const Shape& input : cell.input_shapes) gradients += bytes_of(input);
+    most_outside = std::max(most_outside, outside + batch * gradients);
   }
-  if (!plan.auxiliary.empty())
-    estimate.activations +=
-        batch * kept_by(plan.auxiliary, plan.cells[plan.auxiliary_cell].output_shape, Engine::reference);
+  estimate.activations = inside + outside;
+  estimate.working = std::max(0.0, most_inside + most_outside - estimate.activations);
   return estimate;
+}
+
+double resident_memory() {
+  std::ifstream file("/proc/self/statm");
+  double pages = 0, resident = 0;
+  file >> pages >> resident;
+  return resident * static_cast<double>(sysconf(_SC_PAGESIZE));
 }
 
 namespace {
@@ -160,7 +169,7 @@ double available_memory() {
 }
 
 std::string check_memory(const MemoryEstimate& estimate, double limit, const std::string& advice) {
-  const double room = limit > 0 ? limit : available_memory();
+  const double room = limit > 0 ? limit : estimate.process + available_memory();
   if (estimate.total() > room) {
     fail("A step needs about {:.1f} GB of memory ({:.1f} GB of them for activations), but there are {:.1f} GB. {}",
          estimate.total() / 1e9, estimate.activations / 1e9, room / 1e9, advice);

@@ -10,20 +10,27 @@
 namespace nascent {
 
 struct MemoryEstimate {
-  double weights = 0;      // bytes: parameters, their gradients and what optimisers keep
+  double weights = 0;      // bytes: parameters, their gradients, what optimisers keep, and the engine's copies
   double activations = 0;  // what the forward pass keeps for the backward one
-  double working = 0;      // what the backward pass of the largest cell needs besides
-  double total() const { return weights + activations + working; }
+  double working = 0;      // what is needed besides where most is in use at once
+  double process = 0;      // what the process holds already: its libraries and data
+  double step() const { return weights + activations + working; }
+  double total() const { return process + step(); }
 };
 
 // Of a training step with `batch` images. `running` is how many candidates of a site run at once, 0: all. `copies` is
-// how many numbers are kept per parameter: itself, its gradient, a velocity, ...
+// how many numbers are kept per parameter: itself, its gradient, a velocity, ... Cells are lowered as the engine will
+// lower them, so nothing is guessed of what it keeps.
 MemoryEstimate estimate_memory(const NetworkPlan& plan, int batch, Engine engine, int running = 0, int copies = 3);
+
+// Bytes of this process that are in memory now.
+double resident_memory();
 
 // Bytes that a process can still take: what the system has available, or less where the process is limited.
 double available_memory();
 
-// "2.9 GB". An Error with the estimate, the limit and `advice` where it does not fit; `limit` 0: available_memory().
+// "2.9 GB", all that the process will take. An Error with the estimate, the limit and `advice` where it does not fit;
+// `limit` 0: what the process holds and available_memory().
 std::string check_memory(const MemoryEstimate& estimate, double limit, const std::string& advice);
 
 }  // namespace nascent

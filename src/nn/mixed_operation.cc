@@ -2,11 +2,6 @@
 
 #include <ATen/ATen.h>
 
-#include <algorithm>
-#include <numeric>
-
-#include "nascent/core/error.h"
-
 namespace nascent {
 
 MixedOperation::MixedOperation(const EdgePlan& edge) : site_(edge.site), edge_(edge.edge), partial_(edge.partial) {
@@ -20,31 +15,18 @@ MixedOperation::MixedOperation(const NodePlan& node) : site_(node.site), partial
 }
 
 void MixedOperation::add_candidates(const std::vector<std::string>& ops, const std::vector<Stages>& candidates) {
+  stages_ = candidates;
   for (size_t i = 0; i < candidates.size(); ++i) {
     const std::string name = i < ops.size() && !ops[i].empty() ? ops[i] : "fixed";
     candidates_.push_back(register_module(name, std::make_shared<StageSequence>(candidates[i])));
   }
 }
 
-bool MixedOperation::can_drop() const {
-  return std::any_of(candidates_.begin(), candidates_.end(),
-                     [](const auto& candidate) { return !candidate->is_identity() && !candidate->is_zero(); });
-}
-
-std::vector<int> MixedOperation::running(const CellMixture* mixture) const {
-  std::vector<int> indices(candidates_.size());
-  std::iota(indices.begin(), indices.end(), 0);
-  if (site_ >= 0 && !mixture->active.empty()) indices = mixture->active[site_];
-  const int count = static_cast<int>(candidates_.size());
-  for (const int index : indices) {
-    if (index < 0 || index >= count) fail("A mixture activates candidate {} of {} (counted from 0).", index, count);
-  }
-  std::erase_if(indices, [&](int index) { return candidates_[index]->is_zero(); });
-  return indices;
-}
-
-bool MixedOperation::is_idle(const CellMixture* mixture) const {
-  return site_ >= 0 && !mixture->active.empty() && mixture->active[site_].empty();
+std::vector<const StageSequence*> MixedOperation::sequences() const {
+  std::vector<const StageSequence*> all;
+  for (const auto& candidate : candidates_) all.push_back(candidate.get());
+  if (bypass_) all.push_back(bypass_.get());
+  return all;
 }
 
 // Undefined where candidates are not weighted.
@@ -115,9 +97,11 @@ at::Tensor MixedOperation::joined(const std::vector<int>& running, SharedInput& 
 
 void MixedOperation::add_to(WeightedSum& sum, SharedInput& x, const CellMixture* mixture,
                             const at::Tensor& mask) const {
-  const std::vector<int> indices = running(mixture);
+  static const std::vector<std::vector<int>> kAll;
+  const auto& active = mixture ? mixture->active : kAll;
+  const std::vector<int> indices = running_candidates(stages_, site_, active);
   const at::Tensor edge = edge_weight(mixture);
-  if (bypass_ && !is_idle(mixture)) {
+  if (bypass_ && !is_idle(site_, active)) {
     return add(sum, {joined(indices, x, mixture, mask)}, edge.defined() ? as_row(edge, *mixture) : edge);
   }
   at::Tensor weights = op_weights(mixture, indices);

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "nascent/nn/candidates.h"
 #include "nascent/nn/mixture.h"
 #include "nascent/nn/stage_sequence.h"
 #include "nascent/nn/weighted_sum.h"
@@ -25,19 +26,10 @@ class MixedOperation : public torch::nn::Module {
   // edge are -1.
   void add_to(WeightedSum& sum, SharedInput& x, const CellMixture* mixture, const at::Tensor& mask) const;
 
-  // True where at least one candidate is neither the identity nor zero.
-  bool can_drop() const;
-
-  // The candidates that run under the mixture, without those that are zero.
-  std::vector<int> running(const CellMixture* mixture) const;
-  // True where the mixture gives this site nothing to run: it is then not there at all, and what would pass it by does
-  // not flow either.
-  bool is_idle(const CellMixture* mixture) const;
-  const StageSequence& candidate(int index) const { return *candidates_[index]; }
-  const StageSequence* bypass() const { return bypass_.get(); }
+  bool can_drop() const { return nascent::can_drop(stages_); }
   int site() const { return site_; }
-  int edge() const { return edge_; }
-  int partial() const { return partial_; }
+  // The candidates, then what passes them by, if anything does.
+  std::vector<const StageSequence*> sequences() const;
 
  private:
   void add_candidates(const std::vector<std::string>& ops, const std::vector<Stages>& candidates);
@@ -47,6 +39,7 @@ class MixedOperation : public torch::nn::Module {
   at::Tensor joined(const std::vector<int>& running, SharedInput& x, const CellMixture* mixture,
                     const at::Tensor& mask) const;
 
+  std::vector<Stages> stages_;  // of the candidates
   std::vector<std::shared_ptr<StageSequence>> candidates_;
   int site_, edge_ = -1;  // rows of the mixture, -1 where there is none
   int partial_ = 1;

@@ -20,6 +20,9 @@ struct CellMixture {
   // Per site, the candidates that run; those left out are neither run nor differentiated. A site with an empty list
   // adds nothing; where the whole table is empty, all candidates of all sites run.
   std::vector<std::vector<int>> active;
+  // [sites], added to every pixel of what a site gives: the weights of candidates that do not run (GDAS, as released);
+  // undefined: nothing is.
+  at::Tensor shifts{};
 };
 
 using Mixture = std::map<std::string, CellMixture>;  // by cell type

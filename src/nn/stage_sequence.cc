@@ -1,6 +1,5 @@
 #include "nascent/nn/stage_sequence.h"
 
-#include <algorithm>
 #include <string>
 
 namespace nascent {
@@ -39,11 +38,6 @@ at::Tensor StageSequence::forward(SharedInput& x) const {
   at::Tensor result = x.through(*layers_.front());
   for (size_t i = 1; i < layers_.size(); ++i) result = layers_[i]->forward(result);
   return result;
-}
-
-bool StageSequence::is_zero() const {
-  return std::any_of(layers_.begin(), layers_.end(),
-                     [](const auto& layer) { return layer->stage().kind == StageKind::zero; });
 }
 
 }  // namespace nascent

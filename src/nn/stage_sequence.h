@@ -43,8 +43,6 @@ class StageSequence : public torch::nn::Module {
 
   const std::vector<std::shared_ptr<Layer>>& layers() const { return layers_; }
   bool is_identity() const { return layers_.empty(); }
-  // True where the result is zero whatever the input.
-  bool is_zero() const;
 
  private:
   std::vector<std::shared_ptr<Layer>> layers_;

@@ -35,6 +35,8 @@ std::string drawing_markup(const Genotype& genotype) {
 
 }  // namespace
 
+std::string cell_drawing(const Genotype& genotype) { return drawing_markup(genotype); }
+
 std::string cell_section(const Genotype& genotype) {
   std::string texts;
   for (const auto& form : text_forms(genotype)) {

@@ -8,5 +8,7 @@
 namespace nascent {
 
 std::string cell_section(const Genotype& genotype);
+// The cells alone.
+std::string cell_drawing(const Genotype& genotype);
 
 }  // namespace nascent

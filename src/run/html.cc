@@ -37,6 +37,19 @@ std::string escape(std::string_view text) {
   return safe;
 }
 
+std::string data_uri(const std::string& type, std::string_view bytes) {
+  constexpr std::string_view kDigits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  std::string text = "data:" + type + ";base64,";
+  for (size_t i = 0; i < bytes.size(); i += 3) {
+    uint32_t group = 0;
+    for (size_t j = 0; j < 3; ++j) {
+      group = group << 8 | (i + j < bytes.size() ? static_cast<unsigned char>(bytes[i + j]) : 0U);
+    }
+    for (size_t j = 0; j < 4; ++j) text += i + j <= bytes.size() ? kDigits[group >> (18 - 6 * j) & 63] : '=';
+  }
+  return text;
+}
+
 std::string section(const std::string& heading, const std::string& markup) {
   if (markup.empty()) return "";
   return fmt::format("<section>\n<h2>{}</h2>\n{}</section>\n", escape(heading), markup);
@@ -98,6 +111,13 @@ std::string words(std::string key) {
   std::replace_if(
       key.begin(), key.end(), [](char c) { return c == '_' || c == '.'; }, ' ');
   return key;
+}
+
+std::string light_colour(const std::string& variable) {
+  const std::string_view sheet = style_sheet();
+  const std::string key = "--" + variable + ": ";
+  const size_t at = sheet.find(key);
+  return at == std::string_view::npos ? "#000000" : std::string(sheet.substr(at + key.size(), 7));
 }
 
 }  // namespace nascent::html

@@ -37,7 +37,12 @@ std::string count_text(double count);
 // "train_loss" as "train loss".
 std::string words(std::string key);
 
+// A file as an address that a page can hold: "data:image/png;base64,...".
+std::string data_uri(const std::string& type, std::string_view bytes);
+
 // The style sheet of page().
 std::string_view style_sheet();
+// The light theme's value of a variable of the page ("axis", "c0"): the first in its style sheet.
+std::string light_colour(const std::string& variable);
 
 }  // namespace nascent::html

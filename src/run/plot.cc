@@ -5,33 +5,11 @@
 #include <algorithm>
 #include <cmath>
 
-#include "nascent/core/log.h"
 #include "nascent/core/text.h"
-#include "nascent/run/subprocess.h"
-#include "nascent/run/svg.h"
+#include "nascent/run/gnuplot.h"
 
 namespace nascent {
 namespace {
-
-// Colours that stand for the page's own until the drawing is done: axes, grid, and one per curve.
-struct Colour {
-  int red, green, blue;
-  std::string variable;
-};
-
-std::vector<Colour> colours() {
-  std::vector<Colour> all = {{1, 1, 1, "var(--axis)"}, {2, 2, 2, "var(--grid)"}};
-  for (int i = 0; i < kPlotColours; ++i) all.push_back({3, 3, 10 + i, fmt::format("var(--c{})", i)});
-  return all;
-}
-
-std::string in_page_colours(std::string svg) {
-  for (const auto& [red, green, blue, variable] : colours()) {
-    svg = replace_all(std::move(svg), fmt::format("rgb({:3}, {:3}, {:3})", red, green, blue), variable);
-    svg = replace_all(std::move(svg), fmt::format("rgb({},{},{})", red, green, blue), variable);
-  }
-  return svg;
-}
 
 // Beyond the limit a range's width would not be finite either.
 bool drawable(double value) { return std::abs(value) <= 1e300; }
@@ -76,12 +54,11 @@ std::string axes(const Plot& plot, const Range& x, const Range& y) {
   if (plot.small) {
     return script + fmt::format("set xtics ({0}, {1})\nset ytics (0, {2})\n", x.low, x.high, plot.top);
   }
-  // Epochs and steps are whole numbers: no tic at 1.5.
-  return script +
-         fmt::format("set xtics {}\nset ytics {}\n", std::max(1.0, tic_distance(shown_x)), tic_distance(shown_y));
+  return script + fmt::format("set xtics {}\nset ytics {}\n", std::max(plot.whole ? 1.0 : 0.0, tic_distance(shown_x)),
+                              tic_distance(shown_y));
 }
 
-std::string colour_of(size_t index) { return fmt::format("lc rgb '#0303{:02x}'", 10 + index % kPlotColours); }
+std::string colour_of(size_t index) { return "lc " + curve_colour(index); }
 
 std::string band_command(size_t index) {
   return fmt::format("$data{} using 1:3:4 with filledcurves fs transparent solid 0.1 noborder {}", index,
@@ -128,13 +105,11 @@ std::string script_of(const Plot& plot) {
 }
 
 std::string preamble(const Plot& plot) {
-  const int font = plot.small ? 10 : 11;
   return fmt::format(
-      "reset\nset terminal svg size {},{} dynamic rounded noenhanced font 'sans-serif,{}'\n"
-      "set style circle radius screen 0.009\nset border 1 lc rgb '#010101' lw 0.7\n"
-      "set tics nomirror out scale 0.4 textcolor rgb '#010101'\nset xtics offset 0,0.3\n"
-      "set grid ytics lt 1 lc rgb '#020202' lw 0.7\nunset key\n{}",
-      plot.width, plot.height, font,
+      "set style circle radius screen 0.009\nset border 1 lc {0} lw 0.7\n"
+      "set tics nomirror out scale 0.4 textcolor {0}\nset xtics offset 0,0.3\n"
+      "set grid ytics lt 1 lc {1} lw 0.7\nunset key\n{2}",
+      axis_colour(), grid_colour(),
       plot.small ? "set lmargin 4\nset rmargin 1.5\nset tmargin 0.6\nset bmargin 1.6\n"
                  : "set rmargin 2\nset tmargin 0.7\nset bmargin 1.8\n");
 }
@@ -142,17 +117,11 @@ std::string preamble(const Plot& plot) {
 }  // namespace
 
 std::optional<std::vector<std::string>> draw_plots(const std::vector<Plot>& plots) {
-  std::string script;
-  for (const auto& plot : plots) script += preamble(plot) + script_of(plot);
-  const auto output = run_program({"gnuplot"}, script);
-  if (!output) return std::nullopt;
-  std::vector<std::string> drawings = inline_svgs(output->out);
-  if (output->exit_code != 0 || drawings.size() != plots.size()) {
-    log::warning("gnuplot failed (exit code {}): {}", output->exit_code, output->err);
-    return std::nullopt;
+  std::vector<GnuplotScript> scripts;
+  for (const auto& plot : plots) {
+    scripts.push_back({preamble(plot) + script_of(plot), plot.width, plot.height, plot.small ? 10 : 11});
   }
-  for (auto& drawing : drawings) drawing = in_page_colours(std::move(drawing));
-  return drawings;
+  return run_gnuplot(scripts, Drawing::page);
 }
 
 Points thinned(const Points& points, size_t most) {

@@ -23,6 +23,7 @@ struct Plot {
   int width = 340, height = 190;
   bool small = false;  // few tics, for a panel among many
   double top = 0;      // > 0: the vertical axis runs from 0 to here; else as the points need
+  bool whole = true;   // epochs and steps run along the horizontal axis: no tic between whole numbers
 };
 
 // How many colours the page has; curves beyond begin again at the first.

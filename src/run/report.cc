@@ -9,12 +9,15 @@
 #include "nascent/core/files.h"
 #include "nascent/core/text.h"
 #include "nascent/run/architecture_section.h"
+#include "nascent/run/attack_section.h"
 #include "nascent/run/cell_section.h"
 #include "nascent/run/collapse_section.h"
 #include "nascent/run/curve_section.h"
+#include "nascent/run/ensemble_section.h"
 #include "nascent/run/event_store.h"
 #include "nascent/run/headline.h"
 #include "nascent/run/html.h"
+#include "nascent/run/picture_section.h"
 #include "nascent/run/stage_section.h"
 #include "nascent/run/table_sections.h"
 
@@ -55,7 +58,11 @@ std::string report_page(const RunDirectory& run) {
   std::string markup = headline(run, epochs, store ? store->last_step() : 0);
   if (store) markup += collapse_notice(store->events("collapse"), static_cast<int64_t>(epochs.size()));
   markup += stage_section(run.result());
-  if (genotype) markup += cell_section(*genotype);
+  markup += attack_section(run);
+  markup += picture_section(run.path());
+  const std::string ensemble = ensemble_section(run.result(), space_of(run, genotype));
+  markup += ensemble;
+  if (genotype && ensemble.empty()) markup += cell_section(*genotype);
   if (store) {
     markup += curve_section(*store);
     markup += architecture_section(store->events("architecture"), space_of(run, genotype));

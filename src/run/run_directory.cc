@@ -13,6 +13,7 @@
 
 #include "nascent/core/error.h"
 #include "nascent/core/files.h"
+#include "nascent/run/run_list.h"
 
 namespace nascent {
 
@@ -22,11 +23,10 @@ namespace {
 
 constexpr std::array kStatusNames = {"running", "done", "interrupted", "failed"};
 // run.json goes last: a directory that a killed process has emptied by half is still a run, and may be replaced.
-constexpr std::array kFiles = {"options.toml",  "events.sqlite", "events.sqlite-wal", "events.sqlite-shm",
-                               "checkpoints",   "genotype.json", "genotype.txt",      "result.json",
-                               "model.nascent", "best.nascent",  "report.html",       "run.json"};
-// Runs within a run are named so: its searches and trainings.
-constexpr std::array kParts = {"search-", "stage2-", "stage3-"};
+constexpr std::array kFiles = {
+    "options.toml", "events.sqlite", "events.sqlite-wal",   "events.sqlite-shm", "checkpoints", "genotype.json",
+    "genotype.txt", "result.json",   "model.nascent",       "best.nascent",      "space.toml",  "metrics.csv",
+    "adversarial",  "figures",       "adversarial.nascent", "report.html",       "run.json"};
 
 std::string now() {
   const auto time = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
@@ -95,17 +95,19 @@ void check_is_run(const fs::path& path) {
   if (!is_run(path)) fail("{} is not a run: it has no run.json.", path.string());
 }
 
-bool is_part(const fs::path& path) {
-  const std::string name = path.filename().string();
-  const bool named =
-      std::any_of(kParts.begin(), kParts.end(), [&](const char* part) { return name.starts_with(part); });
-  return named && fs::exists(path / "lock");
+// Runs within the run that is replaced. Only what it says to be its part and what a run has locked is removed.
+void remove_parts(const fs::path& path) {
+  if (!is_run(path)) return;
+  const Json info = Json::parse(read_file(path / "run.json"), nullptr, /*allow_exceptions=*/false);
+  if (!info.is_object()) return;  // damaged: it can be replaced all the same
+  for (const auto& part : info.value("parts", Json::array())) {
+    const fs::path folder = path / fs::path(part.get<std::string>()).filename();
+    if (fs::exists(folder / "lock")) fs::remove_all(folder);
+  }
 }
 
 void remove_run_files(const fs::path& path) {
-  std::vector<fs::path> parts;
-  std::copy_if(fs::directory_iterator(path), fs::directory_iterator(), std::back_inserter(parts), is_part);
-  for (const auto& part : parts) fs::remove_all(part);
+  remove_parts(path);
   for (const char* file : kFiles) fs::remove_all(path / file);
 }
 
@@ -138,6 +140,15 @@ std::string every_form(const Genotype& genotype) {
 
 }  // namespace
 
+void remove_run(const fs::path& path) {
+  check_is_run(path);
+  const RunLock lock(path / "lock");
+  remove_partial_files(path);
+  remove_run_files(path);
+  for (const char* file : {"space.toml", "lock"}) fs::remove(path / file);
+  if (fs::is_empty(path)) fs::remove(path);
+}
+
 std::string status_text(RunStatus status) { return kStatusNames[static_cast<size_t>(status)]; }
 
 RunDirectory::RunDirectory(fs::path path, std::unique_ptr<RunLock> lock)
@@ -163,6 +174,8 @@ RunDirectory RunDirectory::create(const fs::path& path, const RunDescription& de
                {"started", now()},
                {"resumed", Json::array()},
                {"ended", nullptr},
+               {"seconds", 0.0},
+               {"parts", Json::array()},
                {"options", Json::array()}};
   for (const auto& [label, text] : description.facts) run.info_["facts"].push_back({label, text});
   fs::create_directories(run.checkpoints_path());
@@ -212,10 +225,18 @@ void RunDirectory::write_genotype(const Genotype& genotype) {
 
 void RunDirectory::write_result(const Json& result) { write_file(result_path(), pretty(result)); }
 
-void RunDirectory::finish(RunStatus status, const std::string& message) {
+void RunDirectory::finish(RunStatus status, const std::string& message, double seconds) {
   info_["status"] = status_text(status);
   info_["message"] = message;
   info_["ended"] = now();
+  info_["seconds"] = seconds;
+  write_info();
+}
+
+void RunDirectory::add_part(const std::string& folder) {
+  Json& parts = info_["parts"];
+  if (std::find(parts.begin(), parts.end(), folder) != parts.end()) return;
+  parts.push_back(folder);
   write_info();
 }
 

@@ -7,6 +7,7 @@
 //   genotype.json     what was found or trained; genotype.txt holds the same in every text form
 //   result.json       the outcome in numbers
 //   model.nascent     the trained network
+//   space.toml        the search space, where it is one of the user's own
 //   report.html       all of this as a page (run/report.h)
 //   lock              held while a process uses the run
 //
@@ -68,8 +69,10 @@ class RunDirectory {
   // result.json. The report's headline looks, at any depth, for `test_top1`, `valid_top1` or `top1` (percent),
   // `parameters`, `multiply_adds` and `seconds`.
   void write_result(const Json& result);
-  // How the run ended; `message` is the error's text where it failed.
-  void finish(RunStatus status, const std::string& message = "");
+  // How the run ended; `message` is the error's text where it failed, `seconds` the time of work so far.
+  void finish(RunStatus status, const std::string& message = "", double seconds = 0);
+  // A run in a folder of this one, named before it is made: replacing the whole removes it.
+  void add_part(const std::string& folder);
 
   // A run that was killed never said so: it counts as interrupted once no process holds its lock.
   RunStatus status() const;

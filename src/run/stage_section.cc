@@ -41,9 +41,44 @@ std::string search_table(const Json& searches) {
   return html::table({"search", "seed", "candidate", "entropy at the end", "collapsed"}, rows);
 }
 
+std::string spread_text(const Json& figures, const std::string& key) {
+  if (!figures.contains(key) || !figures[key].contains("mean")) return "";
+  return fmt::format("{:.2f} ± {:.2f}", figures[key]["mean"].get<double>(), figures[key].value("deviation", 0.0));
+}
+
+// One row a recipe; a column for every measure of the table, with regret and mean rank.
+std::string comparison_table(const Json& comparison) {
+  std::vector<std::string> measures, header = {"recipe", "searches", "validations", "validation accuracy"};
+  const Json best = comparison.value("best of all", Json::object());
+  for (const auto& [measure, value] : best.items()) {
+    measures.push_back(measure);
+    header.push_back(html::words(measure));
+    header.emplace_back("regret");
+    header.emplace_back("rank");
+  }
+  std::vector<html::Row> rows;
+  for (const auto& [recipe, figures] : comparison.items()) {
+    html::Row row{{html::escape(recipe), figures.contains("searches") ? html::value_text(figures["searches"]) : "",
+                   figures.contains("validations") ? html::number_text(figures["validations"].get<double>()) : "",
+                   spread_text(figures, "valid_top1")},
+                  ""};
+    for (const auto& measure : measures) {
+      const Json entry = figures.value(measure, Json::object());
+      row.cells.push_back(spread_text(figures, measure));
+      row.cells.push_back(entry.contains("regret") ? fmt::format("{:.2f}", entry["regret"].get<double>()) : "");
+      row.cells.push_back(entry.contains("rank") ? fmt::format("{:.0f}", entry["rank"].get<double>()) : "");
+    }
+    rows.push_back(std::move(row));
+  }
+  return html::table(header, rows);
+}
+
 }  // namespace
 
 std::string stage_section(const Json& result) {
+  if (result.is_object() && result.contains("comparison")) {
+    return html::section("Comparison", comparison_table(result["comparison"]));
+  }
   if (!result.is_object() || !result.contains("stages")) return "";
   const Json& stages = result["stages"];
   return html::section("Stages", candidate_table(stages["candidates"]) + search_table(stages["searches"]));

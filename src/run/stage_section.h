@@ -1,4 +1,5 @@
-// The report of a search in three stages: what each search found, and how the cells fared in training.
+// The report of several searches: in three stages, what each found and how the cells fared in training; in a comparison,
+// the figures of every recipe.
 #pragma once
 
 #include <string>
@@ -7,7 +8,7 @@
 
 namespace nascent {
 
-// From the run's result; "" where it has no stages.
+// From the run's result; "" where it has neither.
 std::string stage_section(const Json& result);
 
 }  // namespace nascent

@@ -80,7 +80,11 @@ std::string option_table(const std::vector<OptionRow>& options, bool mark) {
 std::string result_section(const RunDirectory& run) {
   Json result = run.result();
   if (!result.is_object()) return "";
-  result.erase("stages");  // they have a section of their own
+  // They have a section of their own, or are too long for a table.
+  for (const char* key : {"stages", "comparison", "genotype", "trials", "curve", "defence", "transfer"}) result.erase(key);
+  if (result.contains("kind")) {
+    for (const char* key : {"cells", "test", "valid", "estimated", "trace", "posterior", "fairness"}) result.erase(key);
+  }
   if (result.empty()) return "";
   std::vector<html::Row> rows;
   add_rows(result, "", rows);

@@ -26,6 +26,22 @@ double naswot(Probe& probe) {
   return sum;
 }
 
+// The same of what ReLUs read, as it is: the Gram matrix of their inputs in place of the Hamming kernel.
+double raw_naswot(Probe& probe) {
+  const Tape& tape = probe.tape();
+  const Trace trace = forward(tape, probe.batch().images, Keep::everything);
+  at::Tensor kernel = at::zeros({probe.images(), probe.images()}, at::kDouble);
+  for (size_t i = 0; i < tape.steps().size(); ++i) {
+    const Step& step = tape.steps()[i];
+    if (step.kind != StepKind::relu) continue;
+    const at::Tensor rows = trace.values[step.in[0]].flatten(1);
+    kernel.add_(at::mm(rows, rows.t()).to(at::kDouble), tape.copies(i));
+  }
+  double sum = 0;
+  for (const double eigenvalue : symmetric_eigenvalues(kernel)) sum += std::log(std::abs(eigenvalue));
+  return sum;
+}
+
 // How differently the summed logits react to the images: of the correlation matrix of their gradients by the image.
 double jacobian_covariance(Probe& probe) {
   const at::Tensor gradient = backward(
@@ -59,26 +75,54 @@ double synflow(Probe& probe) {
   return std::log(sum);
 }
 
-// Zen-score: how far the features move when Gaussian images do, and the scale that batch norms took away.
+// The running variance of a batch norm that has seen batches of these variances, as the mean over channels; it starts
+// from 1. Undefined norms saw nothing but zeros.
+double mean_running_variance(const std::vector<const ChannelValues*>& batches, double numbers) {
+  const size_t channels = batches[0] ? batches[0]->size() : 1;
+  double sum = 0;
+  for (size_t c = 0; c < channels; ++c) {
+    double running = 1;
+    for (const ChannelValues* variance : batches) {
+      const double unbiased = variance ? (*variance)[c] * numbers / std::max(1.0, numbers - 1) : 0;
+      running += kNormMomentum * (unbiased - running);
+    }
+    sum += running;
+  }
+  return sum / static_cast<double>(channels);
+}
+
+int count_norms(const Network& network) {
+  int count = 0;
+  for (const auto& module : network.modules(/*include_self=*/false)) {
+    if (const auto* layer = module->as<Layer>()) count += layer->is_norm() ? 1 : 0;
+  }
+  return count;
+}
+
+// Zen-score: how far the features move when Gaussian images do, in a network of standard normal weights, and the scale
+// that its batch norms took away. As published, a norm's scale is its running variance after both batches.
 double zen(Probe& probe) {
-  const Tape& tape = probe.tape();
+  const Shape& input = probe.plan().input;
+  const auto network = probe.network_of(probe.size(), input, "standard-normal");
+  const Tape tape(*network);
   if (!tape.is_connected()) return -std::numeric_limits<double>::infinity();
   constexpr double kStep = 0.01;
   const uint64_t seed = probe.options().seed;
-  const at::Tensor images = normal_images(probe.plan().input, probe.images(), seed, "zen images");
-  const at::Tensor other = normal_images(probe.plan().input, probe.images(), seed, "zen directions");
-  const Trace trace = forward(tape, images);
-  const at::Tensor moved = forward(tape, images + kStep * other).values[tape.features()];
-  const at::Tensor distance = (trace.values[tape.features()] - moved).abs().sum({1, 2, 3}, false, at::kDouble).mean();
-  double score = std::log(distance.item<double>());
+  const at::Tensor images = normal_images(input, probe.images(), seed, "zen images");
+  const at::Tensor other = normal_images(input, probe.images(), seed, "zen directions");
+  const Trace still = forward(tape, images), moved = forward(tape, images + kStep * other);
+  const at::Tensor change = still.values[tape.features()] - moved.values[tape.features()];
+  double score = std::log(change.abs().sum({1, 2, 3}, false, at::kDouble).mean().item<double>());
+  int silent = count_norms(*network);  // norms that see nothing but zeros are on no tape
   for (size_t i = 0; i < tape.steps().size(); ++i) {
-    if (tape.steps()[i].kind != StepKind::batch_norm || !tape.steps()[i].live) continue;
-    const ChannelValues& variances = trace.norms[i].variance;
-    double sum = 0;
-    for (const double variance : variances) sum += variance;
-    score += 0.5 * std::log(sum / static_cast<double>(variances.size()) + kNormEpsilon);
+    const Step& step = tape.steps()[i];
+    if (step.kind != StepKind::batch_norm) continue;
+    const Shape& shape = tape.shape(step.out);
+    const auto numbers = static_cast<double>(probe.images() * shape.height * shape.width);
+    score += 0.5 * std::log(mean_running_variance({&still.norms[i].variance, &moved.norms[i].variance}, numbers));
+    --silent;
   }
-  return score;
+  return score + silent * 0.5 * std::log(mean_running_variance({nullptr, nullptr}, 1));
 }
 
 // TE-NAS: in how many ways the ReLUs of the thinnest network divide many tiny Gaussian images.
@@ -95,9 +139,11 @@ double linear_regions(Probe& probe) {
 }
 
 NASCENT_REGISTER(Metric, "naswot", "NASWOT: log determinant of the Hamming kernel of ReLU patterns", naswot);
+NASCENT_REGISTER(Metric, "naswot-thesis", "log determinant of the Gram matrix of what ReLUs read", raw_naswot);
 NASCENT_REGISTER(Metric, "jacob-cov", "covariance of the images' Jacobians", jacobian_covariance);
 NASCENT_REGISTER(Metric, "synflow", "SynFlow: logarithm of the flow through all weights", synflow);
-NASCENT_REGISTER(Metric, "zen", "Zen-score: sensitivity of the features to Gaussian noise", zen);
+NASCENT_REGISTER(Metric, "zen", "Zen-score: sensitivity of the features to Gaussian noise, of standard normal weights",
+                 zen, MetricFacts{.version = 2});
 NASCENT_REGISTER(Metric, "regions", "TE-NAS: number of linear regions that Gaussian images fall into", linear_regions);
 NASCENT_REGISTER(Metric, "params", "number of parameters",
                  [](Probe& probe) { return static_cast<double>(count_parameters(probe.plan())); });

@@ -34,7 +34,11 @@ class CurvaturePass {
   using MovedStep = std::function<at::Tensor(size_t step, const at::Tensor& x)>;
 
   CurvaturePass(const Tape& tape, const Trace& trace, Statistics statistics, MovedStep moved)
-      : tape_(tape), trace_(trace), statistics_(statistics), moved_(std::move(moved)), tangents_(tape.values()) {}
+      : tape_(tape),
+        trace_(trace),
+        statistics_(tape.evaluates() ? Statistics::constant : statistics),
+        moved_(std::move(moved)),
+        tangents_(tape.values()) {}
 
   // The sum over images of the second derivative of their cross-entropies by a and b.
   double run(const at::Tensor& labels) {
@@ -72,12 +76,14 @@ class CurvaturePass {
     const at::Tensor wa = weighted(step, x.a), ua = moved_(i, own), wab = weighted(step, x.ab);
     Tangent y;
     y.a = plus(wa, ua);
-    if (!x.b.defined() && step.kind == StepKind::conv) {
+    // A bias is not among the weights that b scales.
+    const bool is_product = step.kind == StepKind::conv && !step.bias.defined();
+    if (!x.b.defined() && is_product) {
       y.scales = true;
       y.ab = ua.defined() ? plus(wab, -ua) : wab;
       return y;
     }
-    y.b = plus(weighted(step, x.b), step.kind == StepKind::conv ? value(step.out) : weighted(step, own));
+    y.b = plus(weighted(step, x.b), is_product ? value(step.out) : weighted(step, own));
     y.ab = plus(plus(wab, wa), x.b.defined() ? moved_(i, x.b) : at::Tensor());
     return y;
   }
@@ -145,8 +151,19 @@ class CurvaturePass {
     return combine_channels({{a, of_a}, {b, of_b}, {x, of_x}}, constant);
   }
 
+  // A function of each image by itself.
+  Tangent through_function(const Step& step) const {
+    const at::Tensor& x = value(step.in[0]);
+    const Tangent t = full(step.in[0]);
+    const auto part = [&](const at::Tensor& of) { return of.defined() ? derivative_along(step, x, of) : of; };
+    Tangent y{part(t.a), part(t.b), part(t.ab)};
+    if (t.a.defined() && t.b.defined()) y.ab = plus(y.ab, second_derivative_along(step, x, t.a, t.b));
+    return y;
+  }
+
   // Steps that are linear around the values they have.
   Tangent map(size_t i, const Step& step) {
+    if (step.kind == StepKind::function) return through_function(step);
     std::vector<Tangent> in;
     for (const int x : step.in) in.push_back(x < 0 ? Tangent() : full(x));
     const auto part = [&](at::Tensor Tangent::*which) {

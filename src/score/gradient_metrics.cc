@@ -1,5 +1,5 @@
-// Metrics of the gradient of the loss: grad norm, SNIP, GraSP and Fisher, in the form of the zero-cost literature and,
-// where it differs, in that of Shu's thesis (eqs. 7.2 and 7.3).
+// Metrics of the gradient of the loss: grad norm, SNIP, GraSP and Fisher, in the form of the zero-cost literature and
+// its published tables and, where it differs, in that of Shu's thesis (eqs. 7.2 and 7.3) or of the metric's own paper.
 #include <ATen/ATen.h>
 
 #include <cmath>
@@ -53,8 +53,11 @@ NASCENT_REGISTER(Metric, "grasp", "GraSP: -w' H g, H and g of the whole batch's 
   return -gradient_curvature(probe.tape(), probe.trace(), probe.batch().labels, gradients);
 });
 NASCENT_REGISTER(Metric, "grasp-thesis", "|mean of w' H_i g_i| over the images' own losses (eq. 7.3)", sample_grasp);
-NASCENT_REGISTER(Metric, "fisher", "Fisher information of the channels of every layer",
-                 [](Probe& probe) { return probe.loss_gradients().fisher; });
+NASCENT_REGISTER(
+    Metric, "fisher", "Fisher information: every weight counts with that of its channel",
+    [](Probe& probe) { return probe.loss_gradients().fisher_of_weights; }, MetricFacts{.version = 2});
+NASCENT_REGISTER(Metric, "fisher-channels", "Fisher information: every channel counts once, as in its paper",
+                 [](Probe& probe) { return probe.loss_gradients().fisher_of_channels; });
 NASCENT_REGISTER(Metric, "trace-batch", "trace norm of the tangent kernel by the batch's gradient (eq. 6.7)",
                  [](Probe& probe) { return squared_norm(probe) * static_cast<double>(probe.images()); });
 

@@ -1,9 +1,11 @@
 #include "nascent/score/passes.h"
 
 #include <ATen/ATen.h>
+#include <torch/csrc/autograd/autograd.h>
 
 #include <array>
 #include <cmath>
+#include <stdexcept>
 
 namespace nascent {
 
@@ -20,9 +22,9 @@ struct Window {
         dilation{s.dilation, s.dilation} {}
 };
 
-at::Tensor convolve(const Stage& stage, const at::Tensor& x, const at::Tensor& weight) {
+at::Tensor convolve(const Stage& stage, const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias = {}) {
   const Window w(stage);
-  return channels_last(at::conv2d(x, weight, {}, w.stride, w.padding, w.dilation, stage.groups));
+  return channels_last(at::conv2d(x, weight, bias, w.stride, w.padding, w.dilation, stage.groups));
 }
 
 std::tuple<at::Tensor, at::Tensor> convolve_backward(const Step& step, const at::Tensor& x, const at::Tensor& gradient,
@@ -64,6 +66,13 @@ at::Tensor concatenated(const Step& step, const std::vector<at::Tensor>& in) {
   return channels_last(at::cat(parts, 1));
 }
 
+at::Tensor zeros(const Step& step, const at::Tensor& like) {
+  return at::zeros({like.size(0), step.widths[0], step.widths[1], step.widths[2]},
+                   like.options().memory_format(at::MemoryFormat::ChannelsLast));
+}
+
+at::Tensor detached(const at::Tensor& x) { return x.defined() ? x.detach() : x; }
+
 at::Tensor summed(const std::vector<at::Tensor>& in) {
   at::Tensor sum;
   for (const at::Tensor& term : in) {
@@ -72,19 +81,27 @@ at::Tensor summed(const std::vector<at::Tensor>& in) {
   return sum;
 }
 
+ChannelValues values_of(const at::Tensor& x) {
+  const at::Tensor numbers = x.detach().to(at::kDouble).contiguous();
+  return {numbers.data_ptr<double>(), numbers.data_ptr<double>() + numbers.numel()};
+}
+
 // The normalised images, scaled and shifted: factor * x + constant.
-at::Tensor normalise(const Step& step, const at::Tensor& x, Trace::Norm& norm) {
-  std::tie(norm.mean, norm.variance) = channel_moments(x);
+at::Tensor normalise(const Step& step, const at::Tensor& x, bool running, Trace::Norm& norm) {
+  if (running) {
+    norm.mean = values_of(step.running_mean);
+    norm.variance = values_of(step.running_var);
+  } else {
+    std::tie(norm.mean, norm.variance) = channel_moments(x);
+  }
   const size_t channels = norm.mean.size();
   norm.rate.resize(channels);
   for (size_t c = 0; c < channels; ++c) norm.rate[c] = 1 / std::sqrt(norm.variance[c] + kNormEpsilon);
   ChannelValues factor = norm.rate, constant(channels);
   if (step.scale.defined()) {
-    const at::Tensor scale = step.scale.detach().to(at::kDouble), shift = step.bias.detach().to(at::kDouble);
-    for (size_t c = 0; c < channels; ++c) {
-      factor[c] *= scale.data_ptr<double>()[c];
-      constant[c] = shift.data_ptr<double>()[c];
-    }
+    const ChannelValues scale = values_of(step.scale);
+    for (size_t c = 0; c < channels; ++c) factor[c] *= scale[c];
+    constant = values_of(step.bias);
   }
   for (size_t c = 0; c < channels; ++c) constant[c] -= factor[c] * norm.mean[c];
   return combine_channels({{x, factor}}, constant);
@@ -93,8 +110,8 @@ at::Tensor normalise(const Step& step, const at::Tensor& x, Trace::Norm& norm) {
 ChannelValues scaled_rate(const Step& step, const Trace::Norm& norm) {
   ChannelValues factor = norm.rate;
   if (!step.scale.defined()) return factor;
-  const at::Tensor scale = step.scale.detach().to(at::kDouble);
-  for (size_t c = 0; c < factor.size(); ++c) factor[c] *= scale.data_ptr<double>()[c];
+  const ChannelValues scale = values_of(step.scale);
+  for (size_t c = 0; c < factor.size(); ++c) factor[c] *= scale[c];
   return factor;
 }
 
@@ -112,9 +129,29 @@ at::Tensor normalise_backward(const Step& step, const at::Tensor& x, const Trace
   return combine_channels({{gradient, factor}, {x, of_x}}, constant);
 }
 
+// --- steps that LibTorch computes and differentiates ---
+
+at::Tensor gradient_or_zeros(const at::Tensor& y, const at::Tensor& x, const at::Tensor& seed, bool again) {
+  if (!y.requires_grad()) return at::zeros_like(x);
+  const at::Tensor found = torch::autograd::grad({y}, {x}, {seed}, true, again, true)[0];
+  return found.defined() ? found : at::zeros_like(x);
+}
+
+at::Tensor function_backward(const Step& step, const at::Tensor& x, const at::Tensor& gradient) {
+  const at::AutoGradMode enabled(true);
+  const at::Tensor point = x.detach().requires_grad_();
+  return gradient_or_zeros(Layer(step.stage).forward(point), point, gradient, false);
+}
+
+// The derivative of y(point) along t: of the gradient, which is linear in its seed, by that seed.
+at::Tensor along(const at::Tensor& y, const at::Tensor& point, const at::Tensor& t, bool again) {
+  const at::Tensor seed = at::zeros_like(y).requires_grad_();
+  return gradient_or_zeros(gradient_or_zeros(y, point, seed, true), seed, t, again);
+}
+
 class ForwardPass {
  public:
-  ForwardPass(const Tape& tape, const at::Tensor& images) : tape_(tape) {
+  ForwardPass(const Tape& tape, const at::Tensor& images, Keep keep) : tape_(tape), keep_(keep) {
     trace_.values.resize(tape.values());
     trace_.norms.resize(tape.steps().size());
     trace_.indices.resize(tape.steps().size());
@@ -133,6 +170,7 @@ class ForwardPass {
 
  private:
   void release(int value, int step) {
+    if (keep_ == Keep::everything) return;
     if (value > Tape::kImage && tape_.last_use(value) == step && !tape_.is_kept(value)) trace_.values[value].reset();
   }
 
@@ -144,33 +182,48 @@ class ForwardPass {
       case StepKind::relu:
         return at::relu(in[0]);
       case StepKind::batch_norm:
-        return normalise(step, in[0], trace_.norms[i]);
+        return normalise(step, in[0], tape_.evaluates(), trace_.norms[i]);
       case StepKind::max_pool: {
         const auto [y, indices] = at::max_pool2d_with_indices(in[0], w.kernel, w.stride, w.padding);
         trace_.indices[i] = indices;
         return channels_last(y);
       }
+      case StepKind::conv:
+        return convolve(step.stage, in[0], step.weight.detach(), detached(step.bias));
       case StepKind::linear: {
         const at::Tensor y = linear_map(step, in, step.weight);
         return step.bias.defined() ? y + step.bias.detach() : y;
       }
-      default:
-        return linear_map(step, in, step.weight);
+      case StepKind::function:
+        return channels_last(Layer(step.stage).forward(in[0]));
+      case StepKind::avg_pool:
+      case StepKind::shift:
+      case StepKind::zeros:
+      case StepKind::truncate:
+      case StepKind::global_avg_pool:
+      case StepKind::add:
+      case StepKind::scale:
+      case StepKind::concat:
+        break;
     }
+    return linear_map(step, in, {});
   }
 
   const Tape& tape_;
+  Keep keep_;
   Trace trace_;
 };
 
 class BackwardPass {
  public:
-  BackwardPass(const Tape& tape, const Trace& trace, Statistics statistics, const WeightVisitor& visit, bool to_image)
+  BackwardPass(const Tape& tape, const Trace& trace, Statistics statistics, const WeightVisitor& visit, bool to_image,
+               Visits visits)
       : tape_(tape),
         trace_(trace),
-        statistics_(statistics),
+        statistics_(tape.evaluates() ? Statistics::constant : statistics),
         visit_(visit),
         to_image_(to_image),
+        visits_(visits),
         gradients_(tape.values()) {}
 
   at::Tensor run(const at::Tensor& seed) {
@@ -200,7 +253,8 @@ class BackwardPass {
   }
 
   void propagate(size_t i, const Step& step, const at::Tensor& gradient) {
-    if (step.weight.defined()) visit_(i, gradient);
+    if (step.weight.defined() || (visits_ == Visits::parameters && step.scale.defined())) visit_(i, gradient);
+    if (step.kind == StepKind::zeros) return;
     if (step.kind == StepKind::add || step.kind == StepKind::concat) return spread(step, gradient);
     if (wanted(step.in[0])) add(step.in[0], input_gradient(i, step, gradient));
   }
@@ -243,9 +297,16 @@ class BackwardPass {
       case StepKind::global_avg_pool:
         return channels_last((gradient / static_cast<double>(shape.height * shape.width))
                                  .expand({gradient.size(0), shape.channels, shape.height, shape.width}));
-      default:  // linear
+      case StepKind::linear:
         return at::mm(gradient, step.weight.detach()).view({-1, shape.channels, shape.height, shape.width});
+      case StepKind::function:
+        return channels_last(function_backward(step, x, gradient));
+      case StepKind::zeros:
+      case StepKind::add:
+      case StepKind::concat:
+        break;  // see propagate()
     }
+    return {};
   }
 
   const Tape& tape_;
@@ -253,6 +314,7 @@ class BackwardPass {
   Statistics statistics_;
   const WeightVisitor& visit_;
   bool to_image_;
+  Visits visits_;
   std::vector<at::Tensor> gradients_;
 };
 
@@ -266,15 +328,15 @@ int64_t Trace::bytes() const {
   return sum;
 }
 
-Trace forward(const Tape& tape, const at::Tensor& images) {
+Trace forward(const Tape& tape, const at::Tensor& images, Keep keep) {
   at::NoGradGuard no_grad;
-  return ForwardPass(tape, images).run();
+  return ForwardPass(tape, images, keep).run();
 }
 
 at::Tensor backward(const Tape& tape, const Trace& trace, const at::Tensor& seed, Statistics statistics,
-                    const WeightVisitor& visit, bool to_image) {
+                    const WeightVisitor& visit, bool to_image, Visits visits) {
   at::NoGradGuard no_grad;
-  return BackwardPass(tape, trace, statistics, visit, to_image).run(seed);
+  return BackwardPass(tape, trace, statistics, visit, to_image, visits).run(seed);
 }
 
 at::Tensor weight_gradient(const Step& step, const at::Tensor& x, const at::Tensor& gradient) {
@@ -303,9 +365,29 @@ at::Tensor linear_map(const Step& step, const std::vector<at::Tensor>& in, const
       return concatenated(step, in);
     case StepKind::scale:
       return in[0] * step.factor;
-    default:
+    case StepKind::zeros:
+      return zeros(step, in[0]);
+    case StepKind::add:
       return summed(in);
+    case StepKind::relu:
+    case StepKind::batch_norm:
+    case StepKind::max_pool:
+    case StepKind::function:
+      break;
   }
+  throw std::logic_error("ReLUs, batch norms, max poolings and functions are no linear maps");
+}
+
+at::Tensor derivative_along(const Step& step, const at::Tensor& x, const at::Tensor& t) {
+  const at::AutoGradMode enabled(true);
+  const at::Tensor point = x.detach().requires_grad_();
+  return channels_last(along(Layer(step.stage).forward(point), point, t, false));
+}
+
+at::Tensor second_derivative_along(const Step& step, const at::Tensor& x, const at::Tensor& a, const at::Tensor& b) {
+  const at::AutoGradMode enabled(true);
+  const at::Tensor point = x.detach().requires_grad_();
+  return channels_last(along(along(Layer(step.stage).forward(point), point, a, true), point, b, false));
 }
 
 at::Tensor cross_entropy_seed(const at::Tensor& logits, const at::Tensor& labels) {

@@ -19,9 +19,10 @@ Probe::Probe(const ProbeSource& source, Genotype genotype, ProbeOptions options,
 
 Probe::~Probe() = default;
 
-std::unique_ptr<Network> Probe::network_of(const NetworkOptions& size, const Shape& input) const {
+std::unique_ptr<Network> Probe::network_of(const NetworkOptions& size, const Shape& input,
+                                           const std::string& initialiser) const {
   return std::make_unique<Network>(plan_network(source_.space, genotype_, size, input, source_.classes), options_.seed,
-                                   options_.initialiser);
+                                   initialiser.empty() ? options_.initialiser : initialiser);
 }
 
 const Trace& Probe::trace() {
@@ -53,7 +54,9 @@ const Probe::LossGradients& Probe::loss_gradients() {
   backward(*tape_, trace(), seed, Statistics::coupled, [&](size_t i, const at::Tensor& gradient) {
     const Step& step = tape_->steps()[i];
     result.weights[i] = weight_gradient(step, trace_->values[step.in[0]], gradient);
-    result.fisher += fisher_information(trace_->values[step.out], gradient);
+    const double fisher = fisher_information(trace_->values[step.out], gradient);
+    result.fisher_of_channels += fisher;
+    result.fisher_of_weights += fisher * static_cast<double>(step.weight.numel() / step.weight.size(0));
   });
   return loss_gradients_.emplace(std::move(result));
 }

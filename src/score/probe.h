@@ -43,18 +43,21 @@ class Probe {
   const ProbeOptions& options() const { return options_; }
   int64_t images() const { return batch_.labels.size(0); }
   const Tape& tape() const { return *tape_; }
-  // The same architecture at another size, in a network of its own.
-  std::unique_ptr<Network> network_of(const NetworkOptions& size, const Shape& input) const;
+  // The same architecture at another size or with other weights, in a network of its own; "": the probe's initialiser.
+  std::unique_ptr<Network> network_of(const NetworkOptions& size, const Shape& input,
+                                      const std::string& initialiser = "") const;
+  const NetworkOptions& size() const { return source_.network; }
   const Space& space() const { return source_.space; }
 
   const Trace& trace();
   // Zero where no path leads to them.
   at::Tensor logits();
 
-  // Of the mean cross-entropy: the gradient of every weight, by step (undefined: zero), and Fisher's information.
+  // Of the mean cross-entropy: the gradient of every weight, by step (undefined: zero), and Fisher's information, once
+  // for every channel and once for every weight.
   struct LossGradients {
     std::vector<at::Tensor> weights;
-    double fisher = 0;
+    double fisher_of_channels = 0, fisher_of_weights = 0;
   };
   const LossGradients& loss_gradients();
 
@@ -85,6 +88,7 @@ class Probe {
 // Training-free metrics, by name. A new one is one file with a NASCENT_REGISTER(Metric, ...) at its foot.
 struct MetricFacts {
   bool lower_is_better = false;
+  int version = 1;  // raised when the metric changes its meaning: scores of another version are not taken from caches
 };
 
 struct Metric {

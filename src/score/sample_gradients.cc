@@ -4,7 +4,6 @@
 #include <ATen/Dispatch.h>
 
 #include <algorithm>
-#include <cassert>
 
 #include "nascent/score/channel_kernels.h"
 
@@ -79,7 +78,23 @@ class Windows {
   int64_t out_h_, out_w_;
 };
 
-bool is_depthwise(const Stage& stage) { return stage.kind == StageKind::conv && stage.groups > 1; }
+bool is_grouped(const Stage& stage) { return stage.kind == StageKind::conv && stage.groups > 1; }
+bool is_depthwise(const Stage& stage) { return is_grouped(stage) && stage.groups == stage.in && stage.in == stage.out; }
+
+// Group g of a grouped convolution as a convolution of its own, with its channels of input and output.
+struct Group {
+  Step step;
+  at::Tensor x, gradient;
+};
+
+Group group_of(const Step& step, const at::Tensor& x, const at::Tensor& gradient, int64_t g) {
+  const int64_t in = step.stage.in / step.stage.groups, out = step.stage.out / step.stage.groups;
+  Group group{step, channels_last(x.narrow(1, g * in, in)), channels_last(gradient.narrow(1, g * out, out))};
+  group.step.stage.in = static_cast<int>(in);
+  group.step.stage.out = static_cast<int>(out);
+  group.step.stage.groups = 1;
+  return group;
+}
 
 // [N, pixels, channels]
 at::Tensor by_pixel(const at::Tensor& gradient) {
@@ -99,7 +114,6 @@ at::Tensor padded_input(const Stage& stage, const at::Tensor& x) {
 }
 
 at::Tensor depthwise_gradients(const Stage& stage, const at::Tensor& x, const at::Tensor& gradient) {
-  assert(stage.groups == stage.in && stage.in == stage.out);
   const at::Tensor padded = padded_input(stage, x);
   std::vector<at::Tensor> taps;
   for (int64_t kh = 0; kh < stage.kernel_h; ++kh) {
@@ -158,6 +172,15 @@ at::Tensor sample_gradients(const Step& step, const at::Tensor& x, const at::Ten
   if (is_depthwise(step.stage)) {
     return depthwise_gradients(step.stage, x, gradient).narrow(1, first, count).reshape({images, -1});
   }
+  if (is_grouped(step.stage)) {
+    std::vector<at::Tensor> groups;
+    for (int64_t g = 0; g < step.stage.groups; ++g) {
+      const Group group = group_of(step, x, gradient, g);
+      const int64_t rows = group.step.stage.out;
+      groups.push_back(sample_gradients(group.step, group.x, group.gradient, 0, rows).view({images, rows, -1}));
+    }
+    return at::cat(groups, 1).narrow(1, first, count).reshape({images, -1});
+  }
   const Windows windows(step, x, gradient);
   const at::Tensor pixels = by_pixel(gradient).narrow(2, first, count);
   at::Tensor scratch, result = at::empty({images, count, windows.columns()}, pixels.options());
@@ -171,8 +194,8 @@ at::Tensor sample_gradients(const Step& step, const at::Tensor& x, const at::Ten
 void add_gram(const Step& step, const at::Tensor& x, const at::Tensor& gradient, at::Tensor& gram) {
   at::NoGradGuard no_grad;
   const int64_t images = gradient.size(0), out = step.stage.out;
-  const bool depthwise = is_depthwise(step.stage);
-  if (!depthwise) {
+  const bool grouped = is_grouped(step.stage);
+  if (!grouped) {
     const Windows windows(step, x, gradient);
     const double rows = static_cast<double>(windows.rows()), n = static_cast<double>(images),
                  weights = static_cast<double>(out * windows.columns());
@@ -183,13 +206,22 @@ void add_gram(const Step& step, const at::Tensor& x, const at::Tensor& gradient,
       return;
     }
   }
-  const int64_t weights = step.weight.numel() / out;
+  for_each_block(step, x, gradient, [&](const at::Tensor& rows, int64_t) { gram.add_(at::mm(rows, rows.t())); });
+}
+
+void for_each_block(const Step& step, const at::Tensor& x, const at::Tensor& gradient, const BlockVisitor& visit) {
+  const int64_t images = gradient.size(0), out = step.stage.out, weights = step.weight.numel() / out;
   const auto bytes = static_cast<int64_t>(images * weights * gradient.element_size());
-  const int64_t block = depthwise ? out : std::clamp<int64_t>(kGramBytes / bytes, 1, out);
+  const int64_t block = is_grouped(step.stage) ? out : std::clamp<int64_t>(kGramBytes / bytes, 1, out);
   for (int64_t first = 0; first < out; first += block) {
-    const at::Tensor rows = sample_gradients(step, x, gradient, first, std::min(block, out - first));
-    gram.add_(at::mm(rows, rows.t()));
+    visit(sample_gradients(step, x, gradient, first, std::min(block, out - first)), first);
   }
+}
+
+at::Tensor in_weight_order(const Step& step, const at::Tensor& numbers) {
+  const Stage& stage = step.stage;
+  if (stage.kind == StageKind::linear) return numbers.view({-1, stage.in});
+  return numbers.view({-1, stage.kernel_h, stage.kernel_w, stage.in / stage.groups}).permute({0, 3, 1, 2});
 }
 
 at::Tensor apply_sample_gradients(const Step& step, const at::Tensor& x, const at::Tensor& gradient,
@@ -205,6 +237,14 @@ at::Tensor apply_sample_gradients(const Step& step, const at::Tensor& x, const a
       sum.addcmul_(tap(stage, padded, gradient, k / stage.kernel_w, k % stage.kernel_w), weight);
     }
     return sum;
+  }
+  if (is_grouped(stage)) {
+    std::vector<at::Tensor> groups;
+    for (int64_t g = 0; g < stage.groups; ++g) {
+      const Group group = group_of(step, x, gradient, g), other = group_of(step, operand, gradient, g);
+      groups.push_back(apply_sample_gradients(group.step, group.x, group.gradient, other.x));
+    }
+    return at::cat(groups, 1);
   }
   const Windows windows(step, x, gradient), moved(step, operand, gradient);
   const at::Tensor pixels = by_pixel(gradient);

@@ -28,6 +28,14 @@ at::Tensor gram_matrix(const Tape& tape, const Trace& trace, const at::Tensor& s
 at::Tensor sample_gradients(const Step& step, const at::Tensor& x, const at::Tensor& gradient, int64_t first,
                             int64_t count);
 
+// Calls `visit` with J_i of all output channels, one block of them after another, each of at most `kGramBytes` or one
+// output channel's; `first` is a block's first channel.
+using BlockVisitor = std::function<void(const at::Tensor& rows, int64_t first)>;
+void for_each_block(const Step& step, const at::Tensor& x, const at::Tensor& gradient, const BlockVisitor& visit);
+
+// Numbers of a block, one per weight, in the order and shape of the weight's own: [channels, in, kernel_h, kernel_w].
+at::Tensor in_weight_order(const Step& step, const at::Tensor& numbers);
+
 // The step applied to `operand` with J_i, the gradient of image i, in place of the weight: image by image.
 at::Tensor apply_sample_gradients(const Step& step, const at::Tensor& x, const at::Tensor& gradient,
                                   const at::Tensor& operand);

@@ -16,7 +16,7 @@ namespace nascent {
 
 namespace {
 
-// Raised whenever a metric changes its meaning, so that old scores are not taken for new ones.
+// Raised when what all metrics are taken from changes its meaning; one metric alone has a version in its facts.
 constexpr int kDefinitions = 1;
 
 TensorBatch first_images(const TensorBatch& batch, int64_t count) {
@@ -108,11 +108,21 @@ Scorer::Study Scorer::make_study(const ScoreOptions& options, int channels, int 
   return study;
 }
 
+namespace {
+
+// The name of a metric in a cache. Scores of earlier definitions keep their old names there, and are not found.
+std::string cached_name(const std::string& metric) {
+  const int version = Metric::Registry::instance().at(metric).facts.version;
+  return version == 1 ? metric : fmt::format("{}@{}", metric, version);
+}
+
+}  // namespace
+
 bool Scorer::knows(const Genotype& genotype) const {
   return std::all_of(studies_.begin(), studies_.end(), [&](const Study& study) {
     const Scores known = study.cache->find(genotype);
     return std::all_of(study.metrics.begin(), study.metrics.end(),
-                       [&](const std::string& metric) { return known.contains(metric); });
+                       [&](const std::string& metric) { return known.contains(cached_name(metric)); });
   });
 }
 
@@ -123,12 +133,12 @@ Scores Scorer::scores(const Genotype& genotype) {
     std::unique_ptr<Probe> probe;
     Scores found;
     for (const auto& metric : study.metrics) {
-      if (const auto it = known.find(metric); it != known.end()) {
+      if (const auto it = known.find(cached_name(metric)); it != known.end()) {
         all[metric] = it->second;
         continue;
       }
       if (!probe) probe = std::make_unique<Probe>(study.source, genotype, study.options, study.batch);
-      all[metric] = found[metric] = Metric::Registry::instance().make(metric, *probe);
+      all[metric] = found[cached_name(metric)] = Metric::Registry::instance().make(metric, *probe);
     }
     if (!found.empty()) study.cache->add(genotype, found);
   }

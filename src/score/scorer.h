@@ -1,6 +1,6 @@
 // Scores of architectures of one space under fixed settings, from the cache where they are known.
 //
-//   Scorer scorer(space, options, network, scoring_batch(data, scorer_images(options, 64), seed), classes, seed);
+//   Scorer scorer({.space = space, .network = size, .images = scoring_batch(data, 64, seed), .seed = seed}, options);
 //   const Scores scores = scorer.scores(genotype);
 #pragma once
 

@@ -6,19 +6,11 @@
 #include <cassert>
 
 #include "nascent/core/error.h"
+#include "nascent/score/tape_rule.h"
 
 namespace nascent {
 
 namespace {
-
-// The layers of a network in the order of its plan, which is the order in which they are registered.
-std::vector<const Layer*> layers_of(const Network& network) {
-  std::vector<const Layer*> layers;
-  for (const auto& item : network.named_modules("", /*include_self=*/false)) {
-    if (const auto* layer = item.value()->as<Layer>()) layers.push_back(layer);
-  }
-  return layers;
-}
 
 const Stages& only(const std::vector<Stages>& candidates, const NetworkPlan& plan) {
   if (candidates.size() != 1) {
@@ -29,14 +21,49 @@ const Stages& only(const std::vector<Stages>& candidates, const NetworkPlan& pla
 
 }  // namespace
 
+int TapeBuilder::push(Step step, const Shape& shape) {
+  step.out = tape_.values();
+  tape_.shapes_.push_back(shape);
+  tape_.steps_.push_back(std::move(step));
+  tape_.copies_.push_back(1);
+  return tape_.steps_.back().out;
+}
+
+int TapeBuilder::shared(StepKind kind, const TapeStage& at) {
+  for (size_t i = 0; i < tape_.steps_.size(); ++i) {
+    const Step& step = tape_.steps_[i];
+    if (step.kind != kind || step.in[0] != at.x || !(step.stage == at.stage)) continue;
+    ++tape_.copies_[i];
+    return step.out;
+  }
+  return push({.kind = kind, .in = {at.x}, .stage = at.stage}, at.stage.output(at.shape));
+}
+
+int TapeBuilder::concatenated(std::vector<int> parts, std::vector<int> widths, const Shape& shape) {
+  const bool zero = std::all_of(parts.begin(), parts.end(), [](int part) { return part == Tape::kZero; });
+  if (parts.size() == 1 || zero) return parts[0];
+  return push({.kind = StepKind::concat, .in = std::move(parts), .widths = std::move(widths)}, shape);
+}
+
 // Walks the plan once. A value is its number, or kZero where it is zero whatever the images.
-class Tape::Builder {
+class TapeWalk : public TapeBuilder {
  public:
-  Builder(Tape& tape, const Network& network, const Candidates* left = nullptr)
-      : tape_(tape), plan_(network.plan()), left_(left), layers_(layers_of(network)) {}
+  TapeWalk(Tape& tape, const Network& network, const Candidates* left = nullptr)
+      : TapeBuilder(tape), plan_(network.plan()), left_(left) {
+    tape_.evaluates_ = !network.is_training();
+    // Layers are registered in the order of the plan.
+    for (const auto& item : network.named_modules("", /*include_self=*/false)) {
+      if (const auto* layer = item.value()->as<Layer>()) {
+        layers_.push_back(layer);
+        tape_.layers_.push_back(item.key());
+        tape_.rows_.push_back(layer->stage().out);
+      }
+    }
+  }
 
   void build() {
-    int last = value(plan_.input), before_last = last;
+    tape_.shapes_.push_back(plan_.input);
+    int last = Tape::kImage, before_last = last;
     Shape shape = plan_.input;
     for (const Stages& stem : plan_.stems) {
       before_last = last;
@@ -55,19 +82,7 @@ class Tape::Builder {
   }
 
  private:
-  static constexpr int kZero = -1;
-
-  int value(const Shape& shape) {
-    tape_.shapes_.push_back(shape);
-    return static_cast<int>(tape_.shapes_.size()) - 1;
-  }
-
-  int push(Step step, const Shape& shape) {
-    step.out = value(shape);
-    tape_.steps_.push_back(std::move(step));
-    tape_.copies_.push_back(1);
-    return tape_.steps_.back().out;
-  }
+  static constexpr int kZero = Tape::kZero;
 
   int apply(const Stages& stages, int x, Shape shape) {
     for (const Stage& stage : stages) {
@@ -80,58 +95,16 @@ class Tape::Builder {
   }
 
   int apply(const Stage& stage, const Layer& layer, int x, const Shape& shape) {
-    if (stage.kind == StageKind::zero) return kZero;
-    if (x == kZero) {
+    const auto& rule = tape_rule(stage.kind);
+    if (x == kZero && rule.facts.keeps_zeros && rule.facts.keeps_zeros(layer, tape_.evaluates_)) {
       if (stage.kind == StageKind::relu) tape_.idle_units_ += shape.count();
       return kZero;
     }
-    switch (stage.kind) {
-      case StageKind::conv:
-        return push({StepKind::conv, {x}, -1, stage, layer.weight()}, stage.output(shape));
-      case StageKind::batch_norm:
-        return push({StepKind::batch_norm, {x}, -1, stage, {}, layer.bias(), layer.weight()}, shape);
-      case StageKind::linear:
-        return push({StepKind::linear, {x}, -1, stage, layer.weight(), layer.bias()}, stage.output(shape));
-      case StageKind::factorized_reduce:
-        return factorized_reduce(stage, layer, x, shape);
-      case StageKind::global_avg_pool:
-        tape_.features_ = x;
-        return shared(StepKind::global_avg_pool, stage, x, shape);
-      case StageKind::relu:
-        return shared(StepKind::relu, stage, x, shape);
-      case StageKind::max_pool:
-        return shared(StepKind::max_pool, stage, x, shape);
-      case StageKind::avg_pool:
-        return shared(StepKind::avg_pool, stage, x, shape);
-      default:
-        return shared(StepKind::truncate, stage, x, shape);
+    if (x == kZero) {
+      x = push({.kind = StepKind::zeros, .in = {Tape::kImage}, .widths = {shape.channels, shape.height, shape.width}},
+               shape);
     }
-  }
-
-  // A step without weights, once for every value that it is applied to.
-  int shared(StepKind kind, const Stage& stage, int x, const Shape& shape) {
-    for (size_t i = 0; i < tape_.steps_.size(); ++i) {
-      const Step& step = tape_.steps_[i];
-      if (step.kind != kind || step.in[0] != x || !(step.stage == stage)) continue;
-      ++tape_.copies_[i];
-      return step.out;
-    }
-    return push({kind, {x}, -1, stage}, stage.output(shape));
-  }
-
-  int factorized_reduce(const Stage& stage, const Layer& layer, int x, const Shape& shape) {
-    const int half = stage.out / 2;
-    const Shape whole = stage.output(shape);
-    const int shifted = push({StepKind::shift, {x}}, {shape.channels, whole.height * 2 - 1, whole.width * 2 - 1});
-    std::vector<int> parts, widths;
-    for (const auto& [from, first, count] : {std::tuple{x, 0, half}, std::tuple{shifted, half, stage.out - half}}) {
-      if (count == 0) continue;
-      widths.push_back(count);
-      const Stage conv = stage::conv(stage.in, count, 1, 2);
-      parts.push_back(push({StepKind::conv, {from}, -1, conv, layer.weight().narrow(0, first, count)},
-                           {count, whole.height, whole.width}));
-    }
-    return parts.size() == 1 ? parts[0] : push_concat(std::move(parts), std::move(widths), whole);
+    return rule.make(*this, TapeStage{stage, layer, static_cast<int>(next_layer_) - 1, x, shape});
   }
 
   int sum(std::vector<int> terms, const Shape& shape) {
@@ -180,25 +153,18 @@ class Tape::Builder {
       if (!node.candidates.empty()) state = apply(only(node.candidates, plan_), state, shape);
       states.push_back(state);
     }
-    int result = concatenated(cell, states, shapes);
+    int result = output_of(cell, states, shapes);
     if (cell.shortcut) result = sum({result, apply(*cell.shortcut, states[0], shapes[0])}, cell.output_shape);
     return result;
   }
 
-  int concatenated(const CellPlan& cell, const std::vector<int>& states, const std::vector<Shape>& shapes) {
+  int output_of(const CellPlan& cell, const std::vector<int>& states, const std::vector<Shape>& shapes) {
     std::vector<int> parts, widths;
     for (const int state : cell.output) {
       parts.push_back(states[state]);
       widths.push_back(shapes[state].channels);
     }
-    const bool zero = std::all_of(parts.begin(), parts.end(), [](int part) { return part == kZero; });
-    return parts.size() == 1 || zero ? parts[0] : push_concat(std::move(parts), std::move(widths), cell.output_shape);
-  }
-
-  int push_concat(std::vector<int> parts, std::vector<int> widths, const Shape& shape) {
-    Step step{StepKind::concat, std::move(parts)};
-    step.widths = std::move(widths);
-    return push(std::move(step), shape);
+    return concatenated(std::move(parts), std::move(widths), cell.output_shape);
   }
 
   void mark() {
@@ -218,7 +184,8 @@ class Tape::Builder {
     }
     for (const Step& step : tape_.steps_) {
       const bool has_weight = step.kind == StepKind::conv || step.kind == StepKind::linear;
-      if (has_weight || step.kind == StepKind::batch_norm || step.kind == StepKind::max_pool) {
+      if (has_weight || step.kind == StepKind::batch_norm || step.kind == StepKind::max_pool ||
+          step.kind == StepKind::function) {
         tape_.kept_[step.in[0]] = true;
       }
       if (has_weight || step.kind == StepKind::relu) tape_.kept_[step.out] = true;
@@ -228,16 +195,15 @@ class Tape::Builder {
     }
   }
 
-  Tape& tape_;
   const NetworkPlan& plan_;
   const Candidates* left_;  // null: the network is discrete
   std::vector<const Layer*> layers_;
   size_t next_layer_ = 0;
 };
 
-Tape::Tape(const Network& network) { Builder(*this, network).build(); }
+Tape::Tape(const Network& network) { TapeWalk(*this, network).build(); }
 
-Tape::Tape(const Network& supernet, const Candidates& left) { Builder(*this, supernet, &left).build(); }
+Tape::Tape(const Network& supernet, const Candidates& left) { TapeWalk(*this, supernet, &left).build(); }
 
 Tape Tape::absolute() const {
   Tape tape = *this;

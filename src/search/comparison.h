@@ -1,53 +1,59 @@
-// Strategies against one another: many runs of each on one table, against the same clock.
+// Methods against one another: every recipe with every seed, each a search of its own in a folder of the whole run.
+//
+//   Comparison comparison(options, session);   // options.comparison.recipes, options.stages.seeds
+//   comparison.run();
+//   comparison.found();                        // the best of all, with the figures of every recipe
 #pragma once
 
 #include <string>
 #include <vector>
 
-#include "nascent/core/options.h"
-#include "nascent/search/strategy.h"
+#include "nascent/search/method.h"
+#include "nascent/search/search_options.h"
 #include "nascent/search/trace.h"
-#include "nascent/table/benchmark_table.h"
 
 namespace nascent {
-
-struct ComparisonOptions {
-  std::string data = "cifar10";
-  std::string epochs = "12";
-  double budget = 12000;
-
-  void declare(OptionTable& table);  // section "clock"
-};
-
-// What a strategy is given to search a table with.
-StrategySetting setting_for(const BenchmarkTable& table, const ComparisonOptions& options,
-                            const StrategyOptions& strategy, uint64_t seed);
-// One search. Architectures are chosen by validation accuracy alone.
-SearchTrace search_table(const BenchmarkTable& table, const std::string& strategy, const ComparisonOptions& options,
-                         const StrategyOptions& strategy_options, uint64_t seed);
 
 struct Spread {
   double mean = 0, deviation = 0;  // of a sample; 0 for a single number
 };
 Spread spread_of(const std::vector<double>& numbers);
 
-// All runs of one strategy.
-class Contestant {
- public:
-  Contestant(std::string name, std::vector<SearchTrace> runs) : name_(std::move(name)), runs_(std::move(runs)) {}
+// All searches by one recipe.
+struct Contestant {
+  std::string recipe{}, judge{};
+  std::vector<Genotype> found{};
+  std::vector<double> valid_top1{};   // of those that measured it
+  std::vector<SearchTrace> traces{};  // of those that asked a judge
 
-  const std::string& name() const { return name_; }
-  const std::vector<SearchTrace>& runs() const { return runs_; }
-  // A measure of what each run would have answered after so many seconds; empty where a run had nothing yet.
+  // A measure of what each search would have answered after so many seconds; empty where one had nothing yet.
   std::vector<double> values_after(double seconds, const BenchmarkTable& table, const TableSeries& series) const;
   double mean_trials() const;
-
- private:
-  std::string name_;
-  std::vector<SearchTrace> runs_;
 };
 
 // Test accuracy after the longest schedule, for every data set that has one.
 std::vector<Measure> test_measures(const BenchmarkTable& table);
+
+class Comparison {
+ public:
+  // An Error where a recipe is none, is no search, or is named twice.
+  Comparison(const SearchOptions& options, Session& session);
+
+  // Runs what is left to be done. The session has begun.
+  void run();
+  // The genotype with the best validation accuracy where all have one by the same judge, otherwise the first that was
+  // found.
+  Found found() const;
+
+ private:
+  SearchOptions options_for(const std::string& recipe, int64_t seed) const;
+  Json figures(const Contestant& contestant) const;
+  void write_curves() const;
+
+  const SearchOptions& options_;
+  Session& session_;
+  std::optional<BenchmarkTable> table_;
+  std::vector<Contestant> contestants_;
+};
 
 }  // namespace nascent

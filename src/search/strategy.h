@@ -23,7 +23,7 @@ struct StrategyOptions {
   int samples = 4;
   double random_fraction = 0, good_fraction = 0.15, min_bandwidth = 0.3, bandwidth_factor = 3, eta = 3;
   bool first_better = false;
-  std::string metrics;  // file of the pool, for strategies that go by training-free metrics; not declared
+  std::string metrics;  // file of the pool, for strategies that choose from one; not declared (search/pool.h)
   std::string metric = "trace", acquisition = "ei";
   double ucb_width = 2;
   int initial = 5;
@@ -40,6 +40,13 @@ struct StrategySetting {
   uint64_t seed = 1;
 };
 
+// What others must know of a strategy.
+struct StrategyFacts {
+  bool pool = false;             // it chooses from a pool of architectures with training-free metrics
+  bool several_budgets = false;  // it asks for judgements at several budgets
+  std::string recipe{};          // that shows its published settings
+};
+
 struct Proposal {
   Genotype genotype{};
   Budget budget{};
@@ -48,7 +55,7 @@ struct Proposal {
 class Strategy {
  public:
   static std::string kind() { return "search strategy"; }
-  using Registry = nascent::Registry<Strategy, std::unique_ptr<Strategy>(const StrategySetting&)>;
+  using Registry = nascent::Registry<Strategy, std::unique_ptr<Strategy>(const StrategySetting&), StrategyFacts>;
 
   virtual ~Strategy() = default;
   // What to validate next; nothing where there is nothing left to try.

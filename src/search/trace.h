@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "nascent/search/judge.h"
 #include "nascent/search/strategy.h"
-#include "nascent/search/validation.h"
 
 namespace nascent {
 
@@ -22,11 +22,15 @@ struct SearchTrace {
 
   // What the search would have answered after so many seconds; null where it had nothing yet.
   const Trial* incumbent_after(double seconds) const;
+  // Adds a trial, of which only the incumbent is not known.
+  void add(Trial trial);
   const Trial* incumbent() const { return trials.empty() ? nullptr : &trials[trials.back().incumbent]; }
 };
 
 // Runs until a validation would end after `seconds`, `most` trials are done, or the strategy has nothing left to try.
 // Each validation is charged in full, also that of an architecture seen before, as in NAS-Bench-201's own experiments.
-SearchTrace search(Strategy& strategy, Validation& validation, double seconds, size_t most = 1'000'000);
+SearchTrace search(Strategy& strategy, Judge& judge, double seconds, size_t most = 1'000'000);
+// What result.json keeps of the trials, read again; `space` is that of the architectures.
+SearchTrace trace_of(const Json& trials, const std::string& space);
 
 }  // namespace nascent

@@ -168,8 +168,8 @@ void check_partial(int channels, int partial) {
       partial, channels);
 }
 
-void refuse_auxiliary(const NetworkOptions& options, const Genotype* genotype, const std::string& skeleton) {
-  if (!options.auxiliary || !genotype) return;
+void refuse_auxiliary(const NetworkOptions& options, const std::string& skeleton) {
+  if (!options.auxiliary) return;
   fail(
       "The skeleton '{}' has no auxiliary head: switch network.auxiliary off, or choose skeleton 'darts' or "
       "'darts-imagenet'.",

@@ -39,6 +39,6 @@ int channels_of(const NetworkOptions& options, const Space& space, const Genotyp
 void check_partial(int channels, int partial);
 
 // An Error: only the darts skeletons know an auxiliary head.
-void refuse_auxiliary(const NetworkOptions& options, const Genotype* genotype, const std::string& skeleton);
+void refuse_auxiliary(const NetworkOptions& options, const std::string& skeleton);
 
 }  // namespace nascent

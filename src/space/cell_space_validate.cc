@@ -20,6 +20,11 @@ std::string list(const std::vector<int>& numbers) {
   return join(words, ", ");
 }
 
+// Where a wiring that this space refuses is allowed.
+std::string other_space(const CellChoices& choices) {
+  return choices.inputs == 2 && !choices.ops_on_nodes ? " The space 'cells' takes any wiring." : "";
+}
+
 }  // namespace
 
 void CellSpace::validate(const Genotype& genotype) const {
@@ -57,7 +62,8 @@ void CellSpace::validate_node(const CellChoices& choices, const CellGenotype& ce
       fail("{} takes state {}, but in space '{}' it may take only {}.", where, edge.from, name_, list(allowed.inputs));
     }
     if (!taken.insert(edge.from).second && !choices.repeat_inputs) {
-      fail("{} takes state {} twice, which space '{}' does not allow.", where, edge.from, name_);
+      fail("{} takes state {} twice, which space '{}' does not allow.{}", where, edge.from, name_,
+           other_space(choices));
     }
     if (!choices.ops_on_nodes) check_op(edge.op);
     if (choices.ops_on_nodes && edge.op != "skip_connect") {
@@ -78,8 +84,9 @@ void CellSpace::validate_output(const CellChoices& choices, const CellGenotype& 
   if (choices.output_keep == 0) {
     const std::vector<int> expected = choices.loose_output ? loose_ends(cell) : choices.output;
     if (output == expected) return;
-    fail("Cell '{}': the output is made of states {}, but in space '{}' it is made of {}{}.", cell.type,
-         list(cell.output), name_, list(expected), choices.loose_output ? " (the nodes that no node takes)" : "");
+    fail("Cell '{}': the output is made of states {}, but in space '{}' it is made of {}{}.{}", cell.type,
+         list(cell.output), name_, list(expected), choices.loose_output ? " (the nodes that no node takes)" : "",
+         other_space(choices));
   }
   const bool allowed = std::all_of(output.begin(), output.end(), [&](int s) { return contains(choices.output, s); });
   if (static_cast<int>(output.size()) == choices.output_keep && distinct && allowed) return;

@@ -155,6 +155,36 @@ std::string to_dot(const Genotype& genotype) {
   return text + "}\n";
 }
 
+std::string wiring_to_dot(const CellGenotype& cell, const std::string& title, int number) {
+  const auto name = [&](int state) { return fmt::format("w{}_{}", number, state); };
+  const std::string out = fmt::format("w{}_out", number);
+  std::string text = fmt::format(
+      "digraph w{0} {{\n  rankdir=LR;\n  nodesep=0.15;\n  ranksep=0.35;\n"
+      "  node [shape=circle, style=filled, fontname=\"Helvetica\", fontsize=11, width=0.32, fixedsize=true, "
+      "color=\"#404040\"];\n  edge [arrowsize=0.5, penwidth=1.4];\n  subgraph cluster_{0} {{\n"
+      "    label=\"{1}\"; fontname=\"Helvetica\"; fontsize=13; color=\"#ffffff00\";\n",
+      number, escape(title));
+  for (int state = 0; state < cell.inputs; ++state) {
+    text += fmt::format("    {} [label=\"{}\", fillcolor=\"#d5e8d4\"];\n", name(state), state);
+  }
+  for (size_t n = 0; n < cell.nodes.size(); ++n) {
+    const int to = cell.inputs + static_cast<int>(n);
+    text += fmt::format("    {} [label=\"{}\", fillcolor=\"#dae8fc\"];\n", name(to), to);
+    for (const GenotypeEdge& edge : cell.nodes[n].edges) {
+      if (edge.op == "none") continue;
+      text += fmt::format("    {} -> {} [color=\"{}\"];\n", name(edge.from), name(to), colour(edge.op));
+    }
+  }
+  text += fmt::format("    {} [label=\"\", shape=box, width=0.12, fillcolor=\"#fff2cc\"];\n", out);
+  for (int state : cell.output) text += fmt::format("    {} -> {} [color=\"#404040\"];\n", name(state), out);
+  if (cell.inputs > 1) {
+    text += "    { rank=source;";
+    for (int state = 0; state < cell.inputs; ++state) text += " " + name(state) + ";";
+    text += " }\n";
+  }
+  return text + fmt::format("    {{ rank=sink; {}; }}\n  }}\n}}\n", out);
+}
+
 std::string describe(const Genotype& genotype) {
   std::string text;
   for (const CellGenotype& cell : genotype.cells) {

@@ -10,6 +10,10 @@ namespace nascent {
 // One cluster per cell, left to right from inputs to output; edges carry their operation in the colour of its family.
 std::string to_dot(const Genotype& genotype);
 
+// A cell's wiring alone, small enough to stand among others: inputs left, nodes, output right, edges in the colour of
+// their operation's family. `number` keeps its names apart from those of other cells.
+std::string wiring_to_dot(const CellGenotype& cell, const std::string& title, int number);
+
 // The family an operation belongs to by its stages: "none", "skip", "pool", "separable", "dilated" or "convolution".
 std::string operation_family(const std::string& op);
 

@@ -117,11 +117,30 @@ int cell_depth(const CellGenotype& cell) {
   return deepest + 1;
 }
 
+namespace {
+
+// Which states have a path to the cell's output, by edges that are not `none`.
+std::vector<bool> lead_to_output(const CellGenotype& cell) {
+  std::vector<bool> leads(cell.inputs + cell.nodes.size(), false);
+  for (const int state : cell.output) leads.at(state) = true;
+  for (size_t n = cell.nodes.size(); n-- > 0;) {
+    if (!leads[cell.inputs + n]) continue;
+    for (const GenotypeEdge& edge : cell.nodes[n].edges) {
+      if (edge.op != "none") leads.at(edge.from) = true;
+    }
+  }
+  return leads;
+}
+
+}  // namespace
+
 double cell_width(const CellGenotype& cell) {
+  const std::vector<bool> leads = lead_to_output(cell);
   double width = 0;
-  for (const GenotypeNode& node : cell.nodes) {
+  for (size_t n = 0; n < cell.nodes.size(); ++n) {
+    if (!leads[cell.inputs + n]) continue;
     int edges = 0, from_inputs = 0;
-    for (const GenotypeEdge& edge : node.edges) {
+    for (const GenotypeEdge& edge : cell.nodes[n].edges) {
       if (edge.op == "none") continue;
       ++edges;
       if (edge.from < cell.inputs) ++from_inputs;

@@ -56,7 +56,7 @@ std::string describe(const Genotype& genotype);
 
 // Depth counts edges on the longest input-to-output path, the concat edge included; width sums over nodes the fraction
 // of a node's inputs that are cell inputs, in units of the channel count c ("Understanding architectures learnt by
-// cell-based NAS", 3.2).
+// cell-based NAS", 3.2). Nodes from which no path leads to the output do not count.
 int cell_depth(const CellGenotype& cell);
 double cell_width(const CellGenotype& cell);
 

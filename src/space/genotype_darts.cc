@@ -87,6 +87,12 @@ void check_concat(const Scanner& scanner, size_t place, const CellGenotype& cell
   if (twice != sorted.end()) scanner.fail_at(place, fmt::format("the output takes state {} twice", *twice));
 }
 
+// Whether the cells have as many nodes as published ones: with another number, it is rather the text that is wrong.
+bool is_of_usual_size(const Genotype& genotype) {
+  return std::all_of(genotype.cells.begin(), genotype.cells.end(),
+                     [](const CellGenotype& cell) { return cell.nodes.size() == 4 || cell.nodes.size() == 5; });
+}
+
 // The first shipped space that the genotype belongs to.
 std::string space_of(const Genotype& genotype) {
   std::string reasons;
@@ -98,8 +104,14 @@ std::string space_of(const Genotype& genotype) {
       reasons += std::string("\n  ") + error.what();
     }
   }
-  fail("The genotype belongs neither to space 'darts' nor to 'nasnet'; say which space it is of, or correct it:{}",
-       reasons);
+  if (is_of_usual_size(genotype)) {
+    find_space("cells")->validate(genotype);
+    return "cells";
+  }
+  fail(
+      "The genotype belongs neither to space 'darts' nor to 'nasnet'; say which space it is of ('cells' takes any "
+      "wiring), or correct it:{}",
+      reasons);
 }
 
 std::string concat_text(const std::vector<int>& states) {

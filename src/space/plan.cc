@@ -1,6 +1,7 @@
 #include "nascent/space/plan.h"
 
 #include "nascent/core/error.h"
+#include "nascent/space/plan_check.h"
 
 namespace nascent {
 
@@ -16,6 +17,15 @@ void check_images(const Shape& input, int classes) {
          input.channels, input.height, input.width);
   }
   if (classes < 1) fail("A network needs at least 1 class, not {}.", classes);
+}
+
+NetworkPlan checked(const Space& space, const Genotype* genotype, const NetworkOptions& options, Shape input,
+                    int classes) {
+  check_images(input, classes);
+  NetworkPlan plan =
+      Skeleton::Registry::instance().make(skeleton_of(space, options), space, genotype, options, input, classes);
+  check_plan(plan);
+  return plan;
 }
 
 // The result of one candidate, joined with what passes it by.
@@ -97,20 +107,22 @@ void NetworkOptions::declare(OptionTable& table) {
 }
 
 NetworkPlan plan_supernet(const Space& space, const NetworkOptions& options, Shape input, int classes) {
-  check_images(input, classes);
-  return Skeleton::Registry::instance().make(skeleton_of(space, options), space, nullptr, options, input, classes);
+  return checked(space, nullptr, options, input, classes);
 }
 
 NetworkPlan plan_network(const Space& space, const Genotype& genotype, const NetworkOptions& options, Shape input,
                          int classes) {
-  check_images(input, classes);
   space.validate(genotype);
-  return Skeleton::Registry::instance().make(skeleton_of(space, options), space, &genotype, options, input, classes);
+  return checked(space, &genotype, options, input, classes);
 }
 
 Shape candidate_input(const Shape& state, int partial) { return {state.channels / partial, state.height, state.width}; }
 
 Shape edge_output(const EdgePlan& edge, const Shape& state) { return joined(edge, edge.candidates.front(), state); }
+
+Shape sum_shape(const NodePlan& node, const std::vector<Shape>& states, const Shape& otherwise) {
+  return node.edges.empty() ? otherwise : edge_output(node.edges[0], states[node.edges[0].from]);
+}
 
 std::vector<Shape> state_shapes(const CellPlan& cell) {
   std::vector<Shape> states;

@@ -67,14 +67,15 @@ struct NetworkOptions {
   int cells = 0;  // 0: the space's own for searching; for training 20, 14, 5 a stage, 3 a stack
   std::string skeleton{};  // "": the space's own
   int partial = 1;         // supernets only: 1/partial of the channels pass through the candidates (PC-DARTS)
-  bool auxiliary = false;  // networks of the darts skeletons only; supernets never have one
+  bool auxiliary = false;  // a second head at two thirds of the depth; darts skeletons only
   double drop_path = 0;    // final probability of dropping an edge
   void declare(OptionTable& table);
 };
 
 // A macro skeleton: how cells are stacked. `genotype` null: the supernet of the space. There are "darts",
-// "darts-imagenet", "nasbench201" and "nasbench101". In supernets the batch norms of cells are not affine, and pools
-// are followed by one in all but nasbench201; stems, residual blocks and heads are as in networks.
+// "darts-imagenet", "nasbench201" and "nasbench101". In supernets the batch norms of cells are not affine (but in
+// nasbench101), and pools are followed by one in the darts skeletons; stems and residual blocks are as in networks, and
+// so are heads but for nasbench101's.
 struct SkeletonFacts {
   int fewest_cells = 1;
   std::string retraining = "retrain-nasbench201";  // recipe that networks of it are trained by
@@ -96,6 +97,9 @@ NetworkPlan plan_network(const Space& space, const Genotype& genotype, const Net
 Shape candidate_input(const Shape& state, int partial);
 // What leaves an edge, with all its channels.
 Shape edge_output(const EdgePlan& edge, const Shape& state);
+
+// What the edges of a node add up to; `otherwise` where it has none. `states` are those before it.
+Shape sum_shape(const NodePlan& node, const std::vector<Shape>& states, const Shape& otherwise);
 
 // The shapes of a cell's states: its inputs after preprocessing, then its nodes. An Error where edges into a node
 // disagree.

@@ -58,7 +58,7 @@ void stack_cells(NetworkPlan& plan, const Space& space, const Genotype* genotype
   }
   const int features = last_two[1].channels;
   plan.head = {stage::global_avg_pool(features), stage::linear(features, plan.classes)};
-  if (options.auxiliary && genotype) {
+  if (options.auxiliary) {
     plan.auxiliary_cell = 2 * count / 3;
     plan.auxiliary = auxiliary_head(plan.cells[plan.auxiliary_cell].output_shape, plan.classes);
   }

@@ -1,4 +1,8 @@
 // The NAS-Bench-101 network: three stacks of cells with max pooling between; its supernet is that of NAS-Bench-1Shot1.
+//
+// The supernet keeps NAS-Bench-101's own batch norms, with learnt scale and shift, and puts none after pools; a node
+// that takes all its candidate inputs weights none of them; before the classifier stands a ReLU-conv1x1-BN to the width
+// of the last stack, whose norm is not affine.
 #include "nascent/space/cell_plan.h"
 #include "nascent/space/nasbench101.h"
 #include "nascent/space/operation.h"
@@ -7,12 +11,10 @@ namespace nascent {
 
 namespace {
 
-Stages projection(int in, int out, bool affine) {
-  return operation_stages("conv1x1-bn-relu", {.in = in, .out = out, .affine = affine});
-}
+Stages projection(int in, int out) { return operation_stages("conv1x1-bn-relu", {.in = in, .out = out}); }
 
 EdgePlan vertex_edge(int from, int in, int out) {
-  if (from == 0) return {.from = 0, .ops = {""}, .candidates = {projection(in, out, true)}};
+  if (from == 0) return {.from = 0, .ops = {""}, .candidates = {projection(in, out)}};
   Stages stages;
   if (in != out) stages.push_back(stage::truncate(in, out));
   return {.from = from, .ops = {""}, .candidates = {stages}};
@@ -39,9 +41,9 @@ CellPlan plan_discrete(const CellGenotype& unpruned, const Shape& input, int out
   // A cell that is only its projected input has nothing to add the projection to.
   if (plan.output.empty()) {
     plan.output = {0};
-    plan.preprocess = {projection(input.channels, out, true)};
+    plan.preprocess = {projection(input.channels, out)};
   } else if (cell.output.front() == 0) {
-    plan.shortcut = projection(input.channels, out, true);
+    plan.shortcut = projection(input.channels, out);
   }
   finish_cell(plan);
   return plan;
@@ -50,15 +52,17 @@ CellPlan plan_discrete(const CellGenotype& unpruned, const Shape& input, int out
 // Every vertex `channels` wide; the input may feed any vertex, by a projection, and the output.
 CellPlan plan_mixed(const Space& space, const CellChoices& cell, const Shape& input, int channels, int partial) {
   check_partial(channels, partial);
-  const OperationSite site{.in = channels / partial, .out = channels / partial, .affine = false, .pool_norm = true};
+  const OperationSite site{.in = channels / partial, .out = channels / partial};
   CellPlan plan{.type = cell.type, .input_shapes = {input}, .preprocess = {{}}};
   int edge_row = 0, site_row = 0;
   for (const NodeChoices& choices : cell.nodes) {
     NodePlan node;
+    const bool chooses = choices.keep < static_cast<int>(choices.inputs.size());
     for (int from : choices.inputs) {
       Stages stages;
-      if (from == 0) stages = projection(input.channels, channels, false);
-      node.edges.push_back({.from = from, .ops = {""}, .candidates = {stages}, .edge = edge_row++});
+      if (from == 0) stages = projection(input.channels, channels);
+      node.edges.push_back({.from = from, .ops = {""}, .candidates = {stages}, .edge = chooses ? edge_row : -1});
+      ++edge_row;
     }
     node.ops = space.ops();
     for (const std::string& op : space.ops()) node.candidates.push_back(operation_stages(op, site));
@@ -76,7 +80,7 @@ CellPlan plan_mixed(const Space& space, const CellChoices& cell, const Shape& in
     if (row >= 0) plan.output_edges.push_back(row);
   }
   if (cell.output.front() == 0) {
-    plan.shortcut = projection(input.channels, channels * static_cast<int>(plan.output.size()), false);
+    plan.shortcut = projection(input.channels, channels * static_cast<int>(plan.output.size()));
   }
   finish_cell(plan);
   return plan;
@@ -97,7 +101,7 @@ void check_cells(const Space& space, const Genotype* genotype) {
 
 NetworkPlan plan_nasbench101(const Space& space, const Genotype* genotype, const NetworkOptions& options, Shape input,
                              int classes) {
-  refuse_auxiliary(options, genotype, "nasbench101");
+  refuse_auxiliary(options, "nasbench101");
   check_cells(space, genotype);
   NetworkPlan plan{.space = space.name(), .skeleton = "nasbench101", .input = input, .classes = classes};
   int channels = channels_of(options, space, genotype, 128);
@@ -116,7 +120,10 @@ NetworkPlan plan_nasbench101(const Space& space, const Genotype* genotype, const
                                   : plan_mixed(space, space.cell(type), shape, channels, options.partial));
     shape = plan.cells.back().output_shape;
   }
-  plan.head = {stage::global_avg_pool(shape.channels), stage::linear(shape.channels, classes)};
+  if (!genotype) plan.head = relu_conv_bn({.in = shape.channels, .out = channels, .affine = false}, 1);
+  const int features = genotype ? shape.channels : channels;
+  plan.head.push_back(stage::global_avg_pool(features));
+  plan.head.push_back(stage::linear(features, classes));
   return plan;
 }
 

@@ -16,7 +16,7 @@ CellPlan residual_block(const Shape& input, int out) {
 
 NetworkPlan plan_nasbench201(const Space& space, const Genotype* genotype, const NetworkOptions& options, Shape input,
                              int classes) {
-  refuse_auxiliary(options, genotype, "nasbench201");
+  refuse_auxiliary(options, "nasbench201");
   NetworkPlan plan{.space = space.name(), .skeleton = "nasbench201", .input = input, .classes = classes};
   int channels = channels_of(options, space, genotype, 16);
   const int per_stage = cells_of(options, space, genotype, 5);

@@ -1,5 +1,8 @@
-// DARTS and the spaces derived from it: S1 and S2 of amended DARTS, NASI's variant, and the cells of ENAS, NASNet and
-// AmoebaNet.
+// DARTS and the spaces derived from it: S1 and S2 of amended DARTS, the variants of PR-DARTS and NASI, the cells of
+// ENAS, NASNet and AmoebaNet, and any other wiring of such cells.
+#include <algorithm>
+
+#include "nascent/core/error.h"
 #include "nascent/space/cell_space.h"
 
 namespace nascent {
@@ -38,6 +41,17 @@ std::shared_ptr<const Space> darts() {
                .cells = normal_and_reduce(dense_cell("", 2, 4, 2))});
 }
 
+// PR-DARTS keeps the two best operations of a node, whichever inputs they read (pr-darts.txt, 5.1).
+std::shared_ptr<const Space> darts_pr() {
+  CellChoices cell = dense_cell("", 2, 4, 2);
+  cell.repeat_inputs = true;
+  return make({.name = "darts-pr",
+               .description = "PR-DARTS's DARTS: both operations of a node may read the same input",
+               .ops = with_none(kOps),
+               .none_in_genotypes = false,
+               .cells = normal_and_reduce(cell)});
+}
+
 std::shared_ptr<const Space> darts_nasi() {
   return make({.name = "darts-nasi",
                .description = "NASI's DARTS: no `none`; a node's inputs are chosen independently of its operations",
@@ -63,23 +77,71 @@ std::shared_ptr<const Space> darts_s2() {
   return make(std::move(space));
 }
 
+std::vector<std::string> nasnet_ops() {
+  std::vector<std::string> ops = kOps;
+  ops.insert(ops.end(), {"sep_conv_7x7", "conv_7x1_1x7"});
+  return ops;
+}
+
 std::shared_ptr<const Space> nasnet() {
   CellChoices cell = dense_cell("", 2, 5, 2);
   cell.repeat_inputs = cell.loose_output = true;
-  SpaceDescription space{.name = "nasnet",
-                         .description = "ENAS, NASNet and AmoebaNet cells: 5 nodes, the output is what no node takes",
-                         .ops = kOps,
-                         .cells = normal_and_reduce(cell)};
-  space.ops.insert(space.ops.end(), {"sep_conv_7x7", "conv_7x1_1x7"});
-  return make(std::move(space));
+  return make({.name = "nasnet",
+               .description = "ENAS, NASNet and AmoebaNet cells: 5 nodes, the output is what no node takes",
+               .ops = nasnet_ops(),
+               .cells = normal_and_reduce(cell)});
 }
+
+SpaceDescription any_wiring(std::vector<CellChoices> cells) {
+  for (CellChoices& cell : cells) cell.repeat_inputs = true;
+  return {.name = "cells",
+          .description = "any wiring of the operations of DARTS and NASNet: any number of nodes, any output",
+          .ops = nasnet_ops(),
+          .cells = std::move(cells)};
+}
+
+// Any wiring: a node may take an input twice, the output is any list of nodes, and a node that nothing takes stays
+// where it is. A genotype may have any number of nodes; samples, numbers and the supernet are those of cells of four
+// nodes that all form the output. Random variants of published cells need it (src/analysis/variants.h).
+class AnyWiring : public CellSpace {
+ public:
+  AnyWiring() : CellSpace(any_wiring(normal_and_reduce(dense_cell("", 2, 4, 2)))) {}
+
+  Genotype mutate(const Genotype& genotype, RandomStream& random) const override {
+    return around(genotype).mutate(genotype, random);
+  }
+  void validate(const Genotype& genotype) const override { around(genotype).validate(genotype); }
+
+ private:
+  // The wirings of as many nodes and edges as the genotype has, with its output.
+  static CellSpace around(const Genotype& genotype) {
+    std::vector<CellChoices> cells;
+    for (const std::string type : {"normal", "reduce"}) {
+      const CellGenotype& cell = genotype.cell(type);
+      if (cell.inputs != 2) fail("Cell '{}' has {} input(s), but in space 'cells' it has 2.", type, cell.inputs);
+      CellChoices choices{.type = type};
+      for (const GenotypeNode& node : cell.nodes) {
+        choices.nodes.push_back(
+            any_inputs(2 + static_cast<int>(choices.nodes.size()), static_cast<int>(node.edges.size())));
+      }
+      choices.output = cell.output;
+      std::sort(choices.output.begin(), choices.output.end());
+      cells.push_back(std::move(choices));
+    }
+    return CellSpace(any_wiring(std::move(cells)));
+  }
+};
 
 }  // namespace
 
 NASCENT_REGISTER(Space, "darts", "normal and reduction cell of 4 nodes, 8 operations", darts);
+NASCENT_REGISTER(Space, "darts-pr", "DARTS in which both operations of a node may read the same input (PR-DARTS)",
+                 darts_pr);
 NASCENT_REGISTER(Space, "darts-nasi", "DARTS as searched by NASI: no `none`", darts_nasi);
 NASCENT_REGISTER(Space, "darts-s1", "DARTS with 8 fixed edges a cell (amended DARTS S1)", darts_s1);
 NASCENT_REGISTER(Space, "darts-s2", "20 cells, each its own architecture of 2 operations (amended DARTS S2)", darts_s2);
 NASCENT_REGISTER(Space, "nasnet", "5-node cells of ENAS, NASNet and AmoebaNet", nasnet);
+NASCENT_REGISTER(Space, "cells", "any wiring of DARTS's and NASNet's operations, for variants of published cells",
+                 [] { return std::make_shared<const AnyWiring>(); });
 
 }  // namespace nascent

@@ -1,110 +1,111 @@
 #include "nascent/space/stage.h"
 
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
 #include "nascent/core/error.h"
+#include "nascent/core/registry.h"
+#include "nascent/core/text.h"
 
 namespace nascent {
 
 namespace {
 
-const char* kind_name(StageKind kind) {
-  switch (kind) {
-    case StageKind::relu:
-      return "ReLU";
-    case StageKind::conv:
-      return "convolution";
-    case StageKind::batch_norm:
-      return "batch norm";
-    case StageKind::max_pool:
-      return "max pooling";
-    case StageKind::avg_pool:
-      return "average pooling";
-    case StageKind::factorized_reduce:
-      return "factorised reduce";
-    case StageKind::zero:
-      return "zero";
-    case StageKind::truncate:
-      return "truncation";
-    case StageKind::global_avg_pool:
-      return "global average pooling";
-    case StageKind::linear:
-      return "linear layer";
-  }
-  return "stage";
-}
-
-int half_up(int size, int stride) { return (size + stride - 1) / stride; }
-
-int window_count(int size, int kernel, int stride, int padding, int dilation) {
-  const int slack = size + 2 * padding - dilation * (kernel - 1) - 1;
-  return slack < 0 ? 0 : slack / stride + 1;
-}
-
-Shape windowed(const Stage& stage, const Shape& input) {
-  const Shape shape{stage.out,
-                    window_count(input.height, stage.kernel_h, stage.stride_h, stage.padding_h, stage.dilation),
-                    window_count(input.width, stage.kernel_w, stage.stride_w, stage.padding_w, stage.dilation)};
-  if (shape.height < 1 || shape.width < 1) {
-    fail("An image of {} is too small for {} with a {}x{} window. Use larger images or fewer cells.", input.text(),
-         kind_name(stage.kind), stage.kernel_h, stage.kernel_w);
-  }
-  return shape;
-}
+// In the order of StageKind.
+constexpr const char* kNamed[] = {"relu", "conv",     "batch_norm",      "max_pool", "avg_pool", "factorized_reduce",
+                                  "zero", "truncate", "global_avg_pool", "linear"};
+static_assert(std::size(kNamed) == static_cast<size_t>(StageKind::linear) + 1);
 
 }  // namespace
 
+StageKinds::StageKinds() : entries_(std::size(kNamed)) {
+  for (size_t i = 0; i < entries_.size(); ++i) entries_[i].name = kNamed[i];
+}
+
+StageKinds& StageKinds::instance() {
+  static StageKinds kinds;
+  return kinds;
+}
+
+bool StageKinds::add(const std::string& name, std::string description, ShapeRule output, StageFacts facts) {
+  auto entry = std::find_if(entries_.begin(), entries_.end(), [&](const Entry& known) { return known.name == name; });
+  if (entry == entries_.end()) entry = entries_.insert(entry, Entry{.name = name});
+  if (entry->output) fail("Two kinds of stage are registered as '{}'; give one of them another name.", name);
+  entry->description = std::move(description);
+  entry->output = output;
+  entry->facts = facts;
+  return true;
+}
+
+const StageKinds::Entry& StageKinds::at(StageKind kind) const {
+  const auto index = static_cast<size_t>(kind);
+  if (index >= entries_.size() || !entries_[index].output)
+    fail("There is no stage of kind {}.", static_cast<int>(kind));
+  return entries_[index];
+}
+
+StageKind StageKinds::named(const std::string& name) const {
+  std::vector<std::string> names;
+  for (size_t i = 0; i < entries_.size(); ++i) {
+    if (entries_[i].name == name) return static_cast<StageKind>(i);
+    names.push_back(entries_[i].name);
+  }
+  fail("There is no stage '{}'.{} Known: {}.", name, suggestion(name, names), join(names, ", "));
+}
+
+std::vector<StageKind> StageKinds::all() const {
+  std::vector<StageKind> kinds;
+  for (size_t i = 0; i < entries_.size(); ++i) kinds.push_back(static_cast<StageKind>(i));
+  return kinds;
+}
+
+StageKind stage_kind(const std::string& name) { return StageKinds::instance().named(name); }
+const std::string& name_of(StageKind kind) { return StageKinds::instance().at(kind).name; }
+
+void check_stage(const Stage& stage) {
+  const StageKinds::Entry& entry = StageKinds::instance().at(stage.kind);
+  constexpr int kMost = 1 << 20;
+  const auto within = [&](const char* what, int value, int least) {
+    if (value >= least && value <= kMost) return;
+    fail("A {} has {} {}, but it must lie between {} and {}.", entry.description, what, value, least, kMost);
+  };
+  for (const auto& [what, value] : {std::pair{"in", stage.in},
+                                    {"out", stage.out},
+                                    {"kernel_h", stage.kernel_h},
+                                    {"kernel_w", stage.kernel_w},
+                                    {"stride_h", stage.stride_h},
+                                    {"stride_w", stage.stride_w},
+                                    {"dilation", stage.dilation},
+                                    {"groups", stage.groups}}) {
+    within(what, value, 1);
+  }
+  within("padding_h", stage.padding_h, 0);
+  within("padding_w", stage.padding_w, 0);
+  if (entry.facts.keeps_channels && stage.in != stage.out) {
+    fail("A {} leaves channels as they are, but is to make {} of {}.", entry.description, stage.out, stage.in);
+  }
+  if (entry.facts.check) entry.facts.check(stage);
+}
+
 Shape Stage::output(const Shape& input) const {
-  const int features = kind == StageKind::linear ? input.channels * input.height * input.width : input.channels;
+  const StageKinds::Entry& entry = StageKinds::instance().at(kind);
+  const int64_t features = entry.facts.flattens ? input.count() : input.channels;
   if (features != in) {
-    fail("A {} expects {} channels but was given {} ({}).", kind_name(kind), in, features, input.text());
+    fail("A {} expects {} channels but was given {} ({}).", entry.description, in, features, input.text());
   }
-  switch (kind) {
-    case StageKind::relu:
-    case StageKind::batch_norm:
-      return input;
-    case StageKind::conv:
-    case StageKind::max_pool:
-    case StageKind::avg_pool:
-      return windowed(*this, input);
-    case StageKind::factorized_reduce:
-    case StageKind::zero:
-      return {out, half_up(input.height, stride_h), half_up(input.width, stride_w)};
-    case StageKind::truncate:
-      return {out, input.height, input.width};
-    case StageKind::global_avg_pool:
-    case StageKind::linear:
-      return {out, 1, 1};
-  }
-  return input;
+  return entry.output(*this, input);
 }
 
 int64_t Stage::parameters() const {
-  const int64_t offsets = bias ? out : 0;
-  switch (kind) {
-    case StageKind::conv:
-      return int64_t{in} / groups * out * kernel_h * kernel_w + offsets;
-    case StageKind::factorized_reduce:
-      return int64_t{in} * out;
-    case StageKind::linear:
-      return int64_t{in} * out + offsets;
-    case StageKind::batch_norm:
-      return affine ? 2 * int64_t{in} : 0;
-    default:
-      return 0;
-  }
+  const StageFacts& facts = StageKinds::instance().at(kind).facts;
+  return facts.parameters ? facts.parameters(*this) : 0;
 }
 
 int64_t Stage::multiply_adds(const Shape& input) const {
   const Shape shape = output(input);
-  const int64_t pixels = int64_t{shape.height} * shape.width;
-  switch (kind) {
-    case StageKind::conv:
-      return int64_t{in} / groups * out * kernel_h * kernel_w * pixels;
-    case StageKind::factorized_reduce:
-    case StageKind::linear:
-      return int64_t{in} * out * pixels;
-    default:
-      return 0;
-  }
+  const StageFacts& facts = StageKinds::instance().at(kind).facts;
+  return facts.multiply_adds ? facts.multiply_adds(*this, shape) : 0;
 }
 
 Shape output_shape(const Stages& stages, Shape input) {

@@ -1,6 +1,10 @@
 // A stage is one primitive layer. Every operation and every fixed block of a network is a list of stages, and
 // everything else follows from that list: the LibTorch module, the fused kernel, the parameter count and the
 // multiply-adds.
+//
+// What a kind of stage is stands in three tables, one for each room that must know something of it: StageRule here,
+// LayerRule in nn (its LibTorch module and its fused form), TapeRule in score. A new kind is one entry in each, at the
+// foot of one file; docs/adding.md shows one. Its name in the tables is its text form in model files.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +15,10 @@
 
 namespace nascent {
 
-enum class StageKind {
+struct Stage;
+
+// The kinds that code names. Others are registered beside them; see stage_kind().
+enum class StageKind : int {
   relu,
   conv,        // bias only where `bias` is set
   batch_norm,  // over `in` channels, learnt scale and shift where `affine`
@@ -48,6 +55,47 @@ struct Stage {
 };
 
 using Stages = std::vector<Stage>;  // an empty list is the identity
+
+// What the shape rule of a kind does not say.
+struct StageFacts {
+  int64_t (*parameters)(const Stage& stage) = nullptr;                          // null: none
+  int64_t (*multiply_adds)(const Stage& stage, const Shape& output) = nullptr;  // null: none
+  bool flattens = false;                                                        // reads all pixels as channels
+  bool keeps_channels = true;                                                   // `in` and `out` are the same
+  void (*check)(const Stage& stage) = nullptr;  // an Error where numbers of its own are out of range
+};
+
+// All kinds by name: NASCENT_REGISTER(StageRule, "conv", "convolution", shape_rule, StageFacts{...}).
+class StageKinds {
+ public:
+  using ShapeRule = Shape (*)(const Stage& stage, const Shape& input);
+  struct Entry {
+    std::string name{}, description{};
+    ShapeRule output = nullptr;
+    StageFacts facts{};
+  };
+
+  static StageKinds& instance();
+  bool add(const std::string& name, std::string description, ShapeRule output, StageFacts facts = {});
+  const Entry& at(StageKind kind) const;
+  // An unknown name lists the known ones.
+  StageKind named(const std::string& name) const;
+  std::vector<StageKind> all() const;
+
+ private:
+  StageKinds();
+  std::vector<Entry> entries_;  // by kind
+};
+
+struct StageRule {
+  using Registry = StageKinds;
+};
+
+StageKind stage_kind(const std::string& name);
+const std::string& name_of(StageKind kind);
+
+// An Error where a number of the stage is out of range, whatever passes through it.
+void check_stage(const Stage& stage);
 
 Shape output_shape(const Stages& stages, Shape input);
 int64_t parameters(const Stages& stages);

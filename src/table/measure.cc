@@ -56,11 +56,24 @@ std::string Measure::name() const {
   return name;
 }
 
+bool Measure::is_robust_accuracy() const {
+  for (const std::string_view norm : {"_linf_", "_l2_"}) {
+    const size_t at = quantity.find(norm);
+    if (at == std::string::npos || at == 0) continue;
+    const std::string_view eps = std::string_view(quantity).substr(at + norm.size());
+    double value = 0;
+    const auto [end, problem] = std::from_chars(eps.data(), eps.data() + eps.size(), value);
+    if (problem == std::errc() && end == eps.data() + eps.size() && value >= 0) return true;
+  }
+  return false;
+}
+
 Measure parse_measure(const std::string& name) {
   const auto refuse = [&](const std::string& why) {
     fail(
         "'{}' does not name a quantity: {}. Names are DATASET_QUANTITY, then the epochs where they matter, then the "
-        "seed where there is one: cifar10_valid12, cifar10_test200_seed777, cifar10_latency_ms_raspi4.",
+        "seed where there is one: cifar10_valid12, cifar10_test200_seed777, cifar10_latency_ms_raspi4, "
+        "cifar10_pgd_linf_0.1.",
         name, why);
   };
   const size_t bar = name.find('_');
@@ -73,6 +86,7 @@ Measure parse_measure(const std::string& name) {
     measure.quantity.resize(at);
   }
   if (measure.quantity.starts_with("latency")) return measure;  // devices have names that end in digits
+  if (measure.is_robust_accuracy()) return measure;
   const size_t start = budget_start(measure.quantity);
   if (start < measure.quantity.size()) {
     const auto budget = budget_of(std::string_view(measure.quantity).substr(start));

@@ -3,6 +3,7 @@
 //   parse_measure("cifar10_valid12")            validation accuracy after the schedule of 12 epochs, mean over seeds
 //   parse_measure("cifar10_valid4of12_seed777") after 4 of its 12 epochs, of the training with seed 777
 //   parse_measure("cifar10_latency_ms_raspi4")
+//   parse_measure("cifar10_pgd_linf_0.1")       accuracy under an attack of that norm and strength
 #pragma once
 
 #include <compare>
@@ -40,7 +41,11 @@ struct Measure {
   int64_t seed = kMeanOfSeeds;
 
   std::string name() const;
-  bool is_accuracy() const { return quantity == "valid" || quantity == "test" || quantity == "train"; }
+  bool is_accuracy() const {
+    return quantity == "valid" || quantity == "test" || quantity == "train" || is_robust_accuracy();
+  }
+  // "ATTACK_NORM_EPS": accuracy under attack, whose digits are a distance and no epochs.
+  bool is_robust_accuracy() const;
   auto operator<=>(const Measure&) const = default;
 };
 

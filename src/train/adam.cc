@@ -68,10 +68,12 @@ class Adam : public Optimizer {
   std::vector<int64_t> steps_;
 };
 
-NASCENT_REGISTER(Optimizer, "adam", "steps scaled by the running size of each gradient",
-                 [](const OptimizerOptions& options, std::vector<at::Tensor> parameters) -> std::unique_ptr<Optimizer> {
-                   return std::make_unique<Adam>(options, std::move(parameters));
-                 });
+NASCENT_REGISTER(
+    Optimizer, "adam", "steps scaled by the running size of each gradient",
+    [](const OptimizerOptions& options, std::vector<at::Tensor> parameters) -> std::unique_ptr<Optimizer> {
+      return std::make_unique<Adam>(options, std::move(parameters));
+    },
+    OptimizerFacts{.reads = {"beta1", "beta2"}});
 
 }  // namespace
 }  // namespace nascent

@@ -8,7 +8,8 @@
 namespace nascent {
 namespace {
 
-constexpr int kVersion = 1;
+// Version 1 did not keep the data.
+constexpr int kVersion = 2, kOldest = 1;
 constexpr const char* kModel = "model";
 constexpr const char* kWeights = "network.";
 
@@ -30,7 +31,36 @@ NetworkOptions options_from(const Json& json) {
   return options;
 }
 
-Model model_from(const Json& json) {
+// What it takes to find the data again; how it is split and made into batches is the reader's business.
+Json data_json(const Model& model) {
+  return {{"name", model.data.name},   {"path", model.data.path},
+          {"seed", model.data_seed},   {"limit_test", model.data.limit_test},
+          {"shape", model.data.shape}, {"random_labels", model.data.random_labels},
+          {"size", model.data.size},   {"classes", model.data.classes}};
+}
+
+void read_data(const Json& json, Model& model) {
+  json.at("name").get_to(model.data.name);
+  json.at("path").get_to(model.data.path);
+  json.at("seed").get_to(model.data_seed);
+  json.at("limit_test").get_to(model.data.limit_test);
+  json.at("shape").get_to(model.data.shape);
+  json.at("random_labels").get_to(model.data.random_labels);
+  json.at("size").get_to(model.data.size);
+  json.at("classes").get_to(model.data.classes);
+}
+
+// Before memory is taken for it: a plan in a file can ask for any amount.
+void check_weights(const NetworkPlan& plan, const State& state) {
+  int64_t held = 0;
+  for (const auto& [name, tensor] : state.tensors()) held += tensor.numel();
+  if (const int64_t planned = count_parameters(plan, /*with_auxiliary=*/true); planned > held) {
+    fail("{} is not a whole model: its plan has {} weights, but the file holds {} numbers. Make it again.",
+         state.origin(), planned, held);
+  }
+}
+
+Model model_from(const Json& json, const State& state) {
   Model model;
   model.genotype = parse_genotype(json.at("genotype").dump(), "json");
   model.network_options = options_from(json.at("network"));
@@ -38,8 +68,10 @@ Model model_from(const Json& json) {
   json.at("eval_transforms").get_to(model.eval_transforms);
   json.at("mean").get_to(model.statistics.mean);
   json.at("deviation").get_to(model.statistics.deviation);
+  if (json.contains("data")) read_data(json.at("data"), model);
   model.results = json.at("results");
   NetworkPlan plan = plan_from_json(json.at("plan"));
+  check_weights(plan, state);
   model.input = plan.input;
   model.network = std::make_shared<Network>(std::move(plan), /*seed=*/0);
   return model;
@@ -51,18 +83,18 @@ const Json& model_values(const State& state) {
          state.origin());
   }
   const Json& values = state.values.at(kModel);
-  if (const int version = values.value("version", 0); version != kVersion) {
+  if (const int version = values.value("version", 0); version < kOldest || version > kVersion) {
     fail(
-        "{} is a model of version {}; this version of Nascent reads version {}. Read it with the version that wrote "
-        "it.",
-        state.origin(), version, kVersion);
+        "{} is a model of version {}; this version of Nascent reads versions {} to {}. Read it with the version that "
+        "wrote it.",
+        state.origin(), version, kOldest, kVersion);
   }
   return values;
 }
 
 }  // namespace
 
-void save_model(const Model& model, const std::filesystem::path& path) {
+State model_state(const Model& model) {
   State state;
   state.values[kModel] = {{"version", kVersion},
                           {"genotype", Json::parse(to_text(model.genotype, "json"))},
@@ -72,16 +104,30 @@ void save_model(const Model& model, const std::filesystem::path& path) {
                           {"eval_transforms", model.eval_transforms},
                           {"mean", model.statistics.mean},
                           {"deviation", model.statistics.deviation},
+                          {"data", data_json(model)},
                           {"results", model.results}};
   save_weights(weights_of(*model.network), state, kWeights);
-  save_state(state, path);
+  return state;
 }
 
-Model load_model(const std::filesystem::path& path) {
-  const State state = load_state(path);
+std::filesystem::path model_file(const std::filesystem::path& path) {
+  if (!std::filesystem::is_directory(path)) return path;
+  if (const auto file = path / "model.nascent"; std::filesystem::exists(file)) return file;
+  fail(
+      "{} holds no model.nascent: it is no run folder, or one of a run that trains no network or has not ended yet. "
+      "Give "
+      "a model file, or the folder of a finished 'nascent train'.",
+      path.string());
+}
+
+void save_model(const Model& model, const std::filesystem::path& path) { save_state(model_state(model), path); }
+
+Model load_model(const std::filesystem::path& path) { return model_in(load_state(model_file(path))); }
+
+Model model_in(const State& state) {
   const Json& values = model_values(state);
   try {
-    Model model = model_from(values);
+    Model model = model_from(values, state);
     load_weights(weights_of(*model.network), state, kWeights);
     model.network->eval();
     return model;

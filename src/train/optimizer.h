@@ -21,15 +21,21 @@ struct OptimizerOptions {
   double weight_decay = 3e-4;  // added to the gradient, times the weight
   double beta1 = 0.9, beta2 = 0.999;
   double clip = 5;  // largest gradient norm; 0: no clipping
-  // `section`: options of several optimisers can stand in one table ("train", "weights", "architecture").
-  void declare(OptionTable& table, const std::string& section, const std::string& help);
+  // `section`: options of several optimisers can stand in one table ("train", "weights", "architecture"); their
+  // flags then name it, as in --weights.lr, unless `bare_flags`.
+  void declare(OptionTable& table, const std::string& section, const std::string& help, bool bare_flags = false);
+};
+
+struct OptimizerFacts {
+  std::vector<std::string> reads{};  // options that only some optimisers make use of
 };
 
 class Optimizer : public Stateful {
  public:
   static std::string kind() { return "optimizer"; }
   using Registry =
-      nascent::Registry<Optimizer, std::unique_ptr<Optimizer>(const OptimizerOptions&, std::vector<at::Tensor>)>;
+      nascent::Registry<Optimizer, std::unique_ptr<Optimizer>(const OptimizerOptions&, std::vector<at::Tensor>),
+                        OptimizerFacts>;
 
   explicit Optimizer(std::vector<at::Tensor> parameters) : parameters_(std::move(parameters)) {}
   const std::vector<at::Tensor>& parameters() const { return parameters_; }

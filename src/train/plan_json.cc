@@ -1,38 +1,9 @@
 #include "nascent/train/plan_json.h"
 
-#include <utility>
-
-#include "nascent/core/error.h"
+#include "nascent/space/plan_check.h"
 
 namespace nascent {
 namespace {
-
-constexpr std::pair<const char*, StageKind> kKinds[] = {
-    {"relu", StageKind::relu},
-    {"conv", StageKind::conv},
-    {"batch_norm", StageKind::batch_norm},
-    {"max_pool", StageKind::max_pool},
-    {"avg_pool", StageKind::avg_pool},
-    {"factorized_reduce", StageKind::factorized_reduce},
-    {"zero", StageKind::zero},
-    {"truncate", StageKind::truncate},
-    {"global_avg_pool", StageKind::global_avg_pool},
-    {"linear", StageKind::linear},
-};
-
-const char* kind_name(StageKind kind) {
-  for (const auto& [name, known] : kKinds) {
-    if (known == kind) return name;
-  }
-  fail("A stage of kind {} cannot be saved.", static_cast<int>(kind));
-}
-
-StageKind kind_named(const std::string& wanted) {
-  for (const auto& [name, kind] : kKinds) {
-    if (name == wanted) return kind;
-  }
-  fail("The model has a stage '{}', which this version of Nascent does not know.", wanted);
-}
 
 // Calls `visit(name, field)` for every number of a stage; reading and writing share the list.
 template <class StageType, class Visit>
@@ -52,13 +23,13 @@ void visit_numbers(StageType& stage, Visit visit) {
 }
 
 Json stage_json(const Stage& stage) {
-  Json json = {{"kind", kind_name(stage.kind)}};
+  Json json = {{"kind", name_of(stage.kind)}};
   visit_numbers(stage, [&](const char* name, const auto& field) { json[name] = field; });
   return json;
 }
 
 Stage stage_from(const Json& json) {
-  Stage stage{kind_named(json.at("kind").get<std::string>())};
+  Stage stage{stage_kind(json.at("kind").get<std::string>())};
   visit_numbers(stage, [&](const char* name, auto& field) { json.at(name).get_to(field); });
   return stage;
 }
@@ -179,6 +150,7 @@ NetworkPlan plan_from_json(const Json& json) {
   plan.head = stages_from(json.at("head"));
   plan.auxiliary = stages_from(json.at("auxiliary"));
   json.at("auxiliary_cell").get_to(plan.auxiliary_cell);
+  check_plan(plan);
   return plan;
 }
 

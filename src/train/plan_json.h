@@ -8,7 +8,8 @@
 namespace nascent {
 
 Json to_json(const NetworkPlan& plan);
-// Throws Json::exception where something is missing, an Error where a kind of stage is unknown.
+// Throws Json::exception where something is missing or of another type, an Error where a kind of stage is unknown or
+// check_plan() finds fault.
 NetworkPlan plan_from_json(const Json& json);
 
 }  // namespace nascent

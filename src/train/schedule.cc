@@ -9,7 +9,8 @@ void ScheduleOptions::declare(OptionTable& table, const std::string& section_nam
   section.add("schedule", schedule, "how the learning rate falls").one_of(Schedule::Registry::instance().names());
   section.add("lr-min", lr_min, "learning rate at the end (cosine, linear), or never below it (step)").at_least(0);
   section.add("warmup-epochs", warmup_epochs, "epochs over which the learning rate first rises from 0").at_least(0);
-  section.add("step-epochs", step_epochs, "step: epochs between drops of the learning rate").range(1e-6, 1e6);
+  section.add("step-epochs", step_epochs, "step: epochs between drops of the learning rate; cyclic: epochs of a cycle")
+      .range(1e-6, 1e6);
   section.add("step-factor", step_factor, "step: what the learning rate is multiplied by").range(0, 1);
 }
 

@@ -47,10 +47,12 @@ class Sgd : public Optimizer {
   std::vector<at::Tensor> momentum_;  // empty where the momentum is 0
 };
 
-NASCENT_REGISTER(Optimizer, "sgd", "stochastic gradient descent with momentum",
-                 [](const OptimizerOptions& options, std::vector<at::Tensor> parameters) -> std::unique_ptr<Optimizer> {
-                   return std::make_unique<Sgd>(options, std::move(parameters));
-                 });
+NASCENT_REGISTER(
+    Optimizer, "sgd", "stochastic gradient descent with momentum",
+    [](const OptimizerOptions& options, std::vector<at::Tensor> parameters) -> std::unique_ptr<Optimizer> {
+      return std::make_unique<Sgd>(options, std::move(parameters));
+    },
+    OptimizerFacts{.reads = {"momentum", "nesterov"}});
 
 }  // namespace
 }  // namespace nascent

@@ -2,12 +2,28 @@
 
 namespace nascent {
 
+namespace {
+
+constexpr const char* kSection = "train";
+constexpr const char* kHelp = "Training of one network.";
+
+}  // namespace
+
 void TrainOptions::declare(OptionTable& table) {
-  constexpr const char* kSection = "train";
-  const std::string help = "Training of one network.";
-  auto section = table.section(kSection, help);
-  section.add("epochs", epochs, "passes over the training data").range(1, 1000000);
-  optimizer.declare(table, kSection, help);
+  table.section(kSection, kHelp).add("epochs", epochs, "passes over the training data").range(1, 1000000);
+  declare_rest(table);
+}
+
+void TrainOptions::declare_without_epochs(OptionTable& table) {
+  declare_rest(table);
+  for (Option& option : table.options()) {
+    if (option.section() == kSection) option.flag(option.key());
+  }
+}
+
+void TrainOptions::declare_rest(OptionTable& table) {
+  auto section = table.section(kSection, kHelp);
+  optimizer.declare(table, kSection, kHelp, /*bare_flags=*/true);
   schedule.declare(table, kSection);
   section.add("label-smoothing", label_smoothing, "share of the target spread evenly over all classes").range(0, 1);
   section.add("auxiliary-weight", auxiliary_weight, "weight of the auxiliary head's loss").range(0, 100);

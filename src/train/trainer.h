@@ -31,6 +31,11 @@ struct TrainOptions {
   double auxiliary_weight = 0.4;
   double ema = 0;  // decay of an exponential moving average of the weights that is evaluated instead; 0: off
   void declare(OptionTable& table);  // section "train"
+  // Without the epochs, where these are said elsewhere, and with flags that name the section, as in --train.lr.
+  void declare_without_epochs(OptionTable& table);
+
+ private:
+  void declare_rest(OptionTable& table);
 };
 
 // Emits "step" events (loss, lr, grad_norm, top1 of a batch; every tenth step) and "epoch" events (train_loss,

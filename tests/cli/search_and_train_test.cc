@@ -102,6 +102,18 @@ TEST_F(SearchAndTrain, ANonFiniteLossNamesStepBatchAndCheckpoint) {
   EXPECT_THAT(result.err, testing::AllOf(HasSubstr("step"), HasSubstr("images"), HasSubstr("checkpoint")));
 }
 
+// It left a run that "ended before it was done" and no report.
+TEST_F(SearchAndTrain, AFailureInTheEndIsToldByTheRun) {
+  json_of(train("trained", "nasbench201:4321"));
+  std::filesystem::remove(path("trained/model.nascent"));
+  std::filesystem::create_directories(path("trained/model.nascent/in-the-way"));
+  EXPECT_NE(nascent({"train", "--resume", path("trained")}).exit_code, 0);
+  const Json run = Json::parse(bytes("trained/run.json"));
+  EXPECT_EQ(run.at("status"), "failed");
+  EXPECT_THAT(run.at("message").get<std::string>(), HasSubstr("model.nascent"));
+  EXPECT_THAT(bytes("trained/report.html"), HasSubstr("The run failed"));
+}
+
 TEST_F(SearchAndTrain, SearchesASpaceOfTheUsersOwn) {
   write_file(
       path("mine.toml"),
@@ -112,6 +124,11 @@ TEST_F(SearchAndTrain, SearchesASpaceOfTheUsersOwn) {
   for (const auto& word : small_data()) arguments.push_back(word);
   EXPECT_EQ(json_of(arguments).at("genotype").at("space"), "mine");
   std::filesystem::remove(path("mine.toml"));
+  // 'genotype RUN' and 'score RUN' said: there is no search space 'mine'.
+  EXPECT_GT(json_of({"genotype", path("mine"), "--cells", "3"}).at("parameters").get<double>(), 0);
+  std::vector<std::string> scoring = {"score", path("mine"), "--metrics", "params", "--cells", "3", "--channels", "4"};
+  for (const auto& word : small_data()) scoring.push_back(word);
+  EXPECT_GT(json_of(scoring).at("params").get<double>(), 0);
   std::vector<std::string> training = train("trained", path("mine"));
   training[6] = "3";  // --cells
   json_of(training);

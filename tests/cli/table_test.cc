@@ -54,20 +54,44 @@ TEST_F(TableVerbTest, ImportShowQueryBest) {
 
 TEST_F(TableVerbTest, SearchAndCompare) {
   const std::string file = table();
-  const Json found = json_of(
-      {"table", "search", file, "--strategy", "local-search", "--data", "toy", "--budget", "20000", "--seed", "3"});
-  EXPECT_EQ(found.at("standings").at("toy").at("rank"), 1);
-  EXPECT_EQ(found.at("standings").at("toy").at("regret"), 0);
-  EXPECT_LE(found.at("seconds").get<double>(), 20000);
-  const std::vector<std::string> compare = {
-      "table", "compare",  file,    "--strategies", "random,rea",  "--data", "toy",        "--runs",
-      "5",     "--budget", "12000", "--plot",       path("c.svg"), "--csv",  path("c.csv")};
-  const Json compared = json_of(compare);
+  const Json found = json_of({"search", "--recipe", "local-search", "--table", file, "--judge-data", "toy", "--budget",
+                              "20000", "--seed", "3", "--out", path("found")});
+  EXPECT_EQ(found.at("table").at("toy").at("rank"), 1);
+  EXPECT_EQ(found.at("table").at("toy").at("regret"), 0);
+  EXPECT_LE(found.at("validation_seconds").get<double>(), 20000);
+  const auto compare = [&](const std::string& out) {
+    return std::vector<std::string>{"search",      "--recipes", "random,rea",  "--table",  file,     "--judge-data",
+                                    "toy",         "--seeds",   "5",           "--budget", "12000",  "--plot",
+                                    path("c.svg"), "--csv",     path("c.csv"), "--out",    path(out)};
+  };
+  const Json first = json_of(compare("first")), compared = first.at("comparison");
   EXPECT_EQ(compared.at("random").at("validations"), 100);
   EXPECT_GT(compared.at("rea").at("toy_test12").at("mean"), compared.at("random").at("toy_test12").at("mean"));
-  EXPECT_EQ(compared, json_of(compare)) << "the same seeds give the same numbers";
+  EXPECT_EQ(compared, json_of(compare("second")).at("comparison")) << "the same seeds give the same numbers";
   EXPECT_THAT(read_file(path("c.svg")), AllOf(HasSubstr("<svg"), HasSubstr(">rea</text>"), HasSubstr("</svg>")));
   EXPECT_THAT(read_file(path("c.csv")), HasSubstr("toy,rea,12000,"));
+  // Every search is a run of its own, and a comparison that was stopped goes on.
+  EXPECT_EQ(Json::parse(read_file(path("first/rea-5/run.json"))).at("status"), "done");
+  EXPECT_EQ(first.at("chosen").at("by"), "the highest validation accuracy");
+  std::filesystem::remove_all(path("first/rea-5"));
+  EXPECT_EQ(json_of({"search", "--resume", path("first")}).at("comparison"), compared);
+  const auto printed = nascent({"search", "--resume", path("first")});
+  EXPECT_THAT(printed.out, AllOf(HasSubstr("±"), HasSubstr("best of all"), HasSubstr("Chosen: ")));
+}
+
+// 'search --seeds 3 --table T' left its columns empty and did not say which cell it kept.
+TEST_F(TableVerbTest, SeveralSeedsTellRanksMeansAndTheChoice) {
+  const std::vector<std::string> words = {"search",  "--recipe", "rea",      "--table", table(), "--judge-data", "toy",
+                                          "--seeds", "3",        "--budget", "2400",    "--out", path("seeds")};
+  const auto printed = nascent(words);
+  ASSERT_EQ(printed.exit_code, 0) << printed.err;
+  EXPECT_THAT(printed.out, AllOf(HasSubstr("regret"), HasSubstr("mean"), HasSubstr("Chosen: candidate")));
+  const Json result = Json::parse(read_file(path("seeds/result.json")));
+  double sum = 0;
+  for (const auto& search : result.at("stages").at("searches"))
+    sum += search.at("table").at("toy").at("regret").get<double>();
+  EXPECT_NEAR(result.at("stages").at("table").at("toy").at("regret").at("mean").get<double>(), sum / 3, 1e-9);
+  EXPECT_FALSE(result.at("chosen_by").get<std::string>().empty());
 }
 
 TEST_F(TableVerbTest, ASearchReportsRankAndRegret) {
@@ -95,13 +119,16 @@ TEST_F(TableVerbTest, MistakesEndWithTwoAndSayWhatToDo) {
   check({"table", "qurey", file, kNone}, "Did you mean 'query'?");
   check({"table", "query", file}, "a table and an architecture");
   check({"table", "import", path("two.csv")}, "--out");
-  check({"table", "compare", file, "--strategy", "hnas"}, "--strategies hnas,random");
-  check({"table", "search", file, "--strategies", "hnas"}, "takes one --strategy");
+  check({"table", "compare", file, "--strategy", "hnas"},
+        "nascent search --recipes hnas,random --seeds 10 --table " + file);
+  check({"table", "search", file, "--strategy", "bohb"}, "nascent search --recipe bohb --table " + file);
+  check({"search", "--recipes", "rea,rea", "--table", file}, "names one twice");
+  check({"search", "--recipes", "rea,retrain-cifar", "--table", file}, "nascent train --recipe retrain-cifar");
   check({"table", "show", path("two.csv")}, "nascent table import");
   check({"table", "query", file, "nasbench201:7"}, "no row for the architecture");
   check({"table", "query", file, kNone, "--measure", "tyo_valid12"}, "Did you mean 'toy'?");
-  check({"table", "search", file, "--data", "toy"}, "lacks the quantity 'train_seconds'");
-  check({"table", "compare", file, "--data", "toy", "--plot", "x.gif"}, ".svg");
+  check({"search", "--recipe", "rea", "--table", file, "--judge-data", "toy"}, "lacks the quantity 'train_seconds'");
+  check({"search", "--recipes", "rea,random", "--table", file, "--judge-data", "toy", "--plot", "x.gif"}, ".svg");
   check({"search", "--space", "darts", "--table", file, "--data", "random"}, "is a table of 'nasbench201'");
   std::string bytes = read_file(file);
   write_file(path("cut.table"), bytes.substr(0, bytes.size() / 2));

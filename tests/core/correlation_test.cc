@@ -105,5 +105,24 @@ TEST(Correlation, KendallOfManyNumbersDoesNotOverflow) {
   EXPECT_DOUBLE_EQ(kendall(up, down), -1);
 }
 
+// Of ten numbers the three smallest are {0, 1, 2} and {1, 2, 9}: two of three agree, three of ten by chance.
+TEST(TopAgreement, CountsWhatIsCommonToTheSmallest) {
+  const Numbers a = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10};
+  const Numbers b = {9, 1, 2, 4, 5, 6, 7, 8, 10, 3};
+  EXPECT_DOUBLE_EQ(top_agreement(a, b, 0.3).value, 2.0 / 3);
+  EXPECT_DOUBLE_EQ(top_agreement(a, b, 0.3).chance, 0.3);
+  EXPECT_DOUBLE_EQ(top_agreement(a, a, 0.3).value, 1);
+  EXPECT_DOUBLE_EQ(top_agreement(a, b, 0.01).value, 0);  // at least one number is compared
+  EXPECT_TRUE(std::isnan(top_agreement(Numbers{1}, Numbers{1}, 0.3).value));
+}
+
+// Four numbers in the same order: only the identity among 24 permutations has a Spearman correlation of 1.
+TEST(PermutationP, MatchesCounting) {
+  const Numbers a = {1, 2, 3, 4};
+  EXPECT_NEAR(permutation_p(spearman, a, a, 20000, 1), 1.0 / 24, 0.006);
+  EXPECT_DOUBLE_EQ(permutation_p(spearman, a, Numbers{4, 3, 2, 1}, 100, 1), 1);
+  EXPECT_TRUE(std::isnan(permutation_p(spearman, a, Numbers{1, 1, 1, 1}, 100, 1)));
+}
+
 }  // namespace
 }  // namespace nascent

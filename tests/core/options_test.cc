@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "errors.h"
 #include "nascent/core/error.h"
 
 namespace nascent {
@@ -29,22 +30,13 @@ struct Sample {
     train.add("schedule", schedule, "how the rate falls").one_of({"cosine", "linear"});
     train.add("transforms", transforms, "of images");
     train.add("shape", shape, "of images");
-    table.section("arch", "ArchitectureParameters.").add("lr", other_lr, "learning rate");
+    table.section("arch", "ArchitectureParameters.").add("lr", other_lr, "learning rate").flag("arch.lr");
   }
 };
 
 class OptionsTest : public testing::Test {
  protected:
   OptionsTest() { sample.declare(table); }
-
-  std::string error_of(const std::function<void()>& act) {
-    try {
-      act();
-    } catch (const Error& error) {
-      return error.what();
-    }
-    return "no error";
-  }
 
   Sample sample;
   OptionTable table;
@@ -119,13 +111,25 @@ TEST_F(OptionsTest, BrokenTomlNamesLineAndColumn) {
   EXPECT_THAT(error_of([&] { table.read_toml("epochs = 3", "x.toml"); }), HasSubstr("outside a section"));
 }
 
-TEST_F(OptionsTest, FlagsAreShortWhereNamesAreUnique) {
+TEST_F(OptionsTest, FlagsAreNamesUnlessTheDefinitionSaysOtherwise) {
   EXPECT_EQ(table.flag(table.at("train.epochs", "")), "--epochs");
-  EXPECT_EQ(table.flag(table.at("train.lr", "")), "--train.lr");
   EXPECT_EQ(table.flag(table.at("arch.lr", "")), "--arch.lr");
   std::string data;
   table.section("data", "").add("name", data, "").flag("data");
   EXPECT_EQ(table.flag(table.at("data.name", "")), "--data");
+}
+
+// --lr became --train.lr when another section got an option 'lr'.
+TEST_F(OptionsTest, NoOptionChangesTheFlagOfAnother) {
+  EXPECT_EQ(table.flag(table.at("train.lr", "")), "--lr");
+  double third = 0;
+  table.section("weights", "").add("lr", third, "").flag("weights.lr");
+  EXPECT_EQ(table.flag(table.at("train.lr", "")), "--lr");
+}
+
+TEST_F(OptionsTest, TheVerbOfARecipeIsNoOption) {
+  EXPECT_NO_THROW(table.read_toml("verb = \"train\"\n[train]\nepochs = 3", "x.toml"));
+  EXPECT_EQ(sample.epochs, 3);
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "core/pickle_fixtures.h"
+#include "errors.h"
 #include "nascent/core/error.h"
 
 namespace nascent {
@@ -11,17 +12,6 @@ namespace {
 
 using ::testing::HasSubstr;
 using Kind = PickleValue::Kind;
-
-// The text of the Error that `action` throws, or "" if it throws none.
-template <class Action>
-std::string error_of(Action action) {
-  try {
-    action();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "";
-}
 
 std::string bytes(std::initializer_list<int> values) { return {values.begin(), values.end()}; }
 
@@ -198,7 +188,10 @@ TEST(PickleTest, SurvivesEveryCutAndEveryChangedByte) {
     for (int change = 1; change < 256; change += 2) {
       std::string changed = whole;
       changed[i] = static_cast<char>(changed[i] ^ change);
-      error_of([&] { parse_pickle(changed, "f"); });
+      try {
+        parse_pickle(changed, "f");
+      } catch (const Error&) {  // as good as a value
+      }
     }
   }
 }

@@ -16,10 +16,11 @@
 #include <zlib.h>
 
 #include "core/pickle_fixtures.h"
-#include "nascent/core/error.h"
+#include "errors.h"
 #include "nascent/core/files.h"
 #include "nascent/data/image.h"
 #include "nascent/data/memory_dataset.h"
+#include "temporary_folder.h"
 
 namespace nascent {
 
@@ -41,33 +42,15 @@ class Environment {
 // A folder of its own for each test, and caches kept inside it.
 class DataTest : public ::testing::Test {
  protected:
-  DataTest() : folder_(make_folder()), cache_("XDG_CACHE_HOME", (folder_ / "cache").string()) {}
-  ~DataTest() override { fs::remove_all(folder_); }
+  DataTest() : cache_("XDG_CACHE_HOME", path("cache")) {}
 
-  const fs::path& folder() const { return folder_; }
-  std::string path(const std::string& name) const { return (folder_ / name).string(); }
+  const fs::path& folder() const { return folder_.path(); }
+  std::string path(const std::string& name) const { return (folder() / name).string(); }
 
  private:
-  static fs::path make_folder() {
-    std::string name = (fs::temp_directory_path() / "nascent-data-XXXXXX").string();
-    if (::mkdtemp(name.data()) == nullptr) std::abort();
-    return name;
-  }
-
-  fs::path folder_;
+  TemporaryFolder folder_;
   Environment cache_;
 };
-
-// The text of the Error that `action` throws, or "" if it throws none.
-template <class Action>
-std::string error_of(Action action) {
-  try {
-    action();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "";
-}
 
 inline std::string big_endian_text(uint32_t value) {
   return {static_cast<char>(value >> 24), static_cast<char>(value >> 16), static_cast<char>(value >> 8),

@@ -99,5 +99,20 @@ TEST_F(ImageFileTest, NamesForeignFiles) {
   EXPECT_THAT(error_of([&] { read("none.jpg"); }), HasSubstr("none.jpg"));
 }
 
+TEST_F(ImageFileTest, WhatIsWrittenAsPngIsReadBack) {
+  for (const int channels : {1, 3}) {
+    Image image;
+    image.reshape({channels, 5, 7});
+    for (size_t i = 0; i < image.pixels.size(); ++i) image.pixels[i] = static_cast<uint8_t>(7 * i + channels);
+    Image back;
+    decode_png(encode_png(image), "mine.png", back);
+    ASSERT_EQ(back.shape(), (Shape{3, 5, 7}));
+    for (size_t i = 0; i < back.pixels.size(); ++i) EXPECT_EQ(back.pixels[i], image.pixels[channels == 1 ? i / 3 : i]);
+  }
+  Image two;
+  two.reshape({2, 1, 1});
+  EXPECT_THROW(encode_png(two), Error);
+}
+
 }  // namespace
 }  // namespace nascent

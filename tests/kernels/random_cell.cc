@@ -186,7 +186,8 @@ class Pass {
     const ForwardCall call = forward_call();
     const ValueShape& shape = program_.values[program_.outputs[0]];
     std::vector<float> output(options_.images * shape.pixels() * program_.output_channels());
-    CellRun run(std::make_shared<CellProgram>(program_), call, output.data());
+    CellRun run(std::make_shared<CellProgram>(program_), call);
+    run.forward(output.data());
     if (options_.keep) backward(run, output.size());
     result_.emplace_back("output", std::move(output));
     for (size_t k = 0; options_.training && k < program_.norms.size(); ++k) {

@@ -40,8 +40,13 @@ TEST(Winograd, ARowOfOnesCountsItsNeighbours) {
       weights[(m * 3 + y) * kChannels] = kWinogradWeights[m][0] + kWinogradWeights[m][1] + kWinogradWeights[m][2];
   }
   std::vector<float> scratch(winograd_floats(kWidth, 1, 1));
-  winograd(kernels, {image.data(), (kWidth + 2) * kChannels}, 1, weights.data(), kRows, kWidth, 1, /*add=*/true,
-           {out.data(), kWidth * kChannels}, scratch.data());
+  const WinogradInput input = {.in = {image.data(), (kWidth + 2) * kChannels},
+                               .ci = 1,
+                               .rows = kRows,
+                               .width = kWidth,
+                               .co = 1,
+                               .scratch = scratch.data()};
+  winograd(kernels, input, weights.data(), /*add=*/true, {out.data(), kWidth * kChannels});
   for (int y = 0; y < kRows; ++y) {
     for (int x = 0; x < kWidth; ++x) {
       const int rows = y == 0 || y + 1 == kRows ? 2 : 3, columns = x == 0 || x + 1 == kWidth ? 2 : 3;

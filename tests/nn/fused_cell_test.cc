@@ -119,7 +119,7 @@ Result run(const Case& test, Engine engine, at::ScalarType type) {
   mixture.active = test.active;
   CellContext context{
       .mixture = cell.is_mixed() ? &mixture : nullptr, .drop_path = test.drop_path, .seed = 7, .step = 3, .cell = 1};
-  EXPECT_EQ(plain_units(*lower(cell, context.mixture, cell.drops(context)).program), test.plain);
+  EXPECT_EQ(plain_units(*lower(test.plan, lowering_key(context.mixture, cell.drops(context))).program), test.plain);
   Result result;
   const size_t before = kernels::block_bytes_in_use();
   result.output = cell.forward(inputs, context);
@@ -267,7 +267,7 @@ TEST(FusedCell, CountsTheMultiplyAddsOfItsPlan) {
   CellMixture mixture;
   mixture.ops = at::ones({14, 8});
   double engine = 0;
-  for (const CellPlan& cell : plan.cells) engine += multiply_adds(*lower(Cell(cell), &mixture, false).program);
+  for (const CellPlan& cell : plan.cells) engine += multiply_adds(*lower(cell, lowering_key(&mixture, false)).program);
   NetworkPlan cells_only = plan;
   cells_only.stems.clear();
   cells_only.head.clear();
@@ -374,8 +374,7 @@ TEST(FusedCell, OnlyWhatHasNoFusedFormIsPlain) {
   CellMixture mixture;
   mixture.ops = at::ones({3, 2});
   for (const auto& [name, stages] : plain_operations(6)) {
-    const Cell cell(cell_with(stages));
-    const LoweredCell lowered = lower(cell, &mixture, false);
+    const LoweredCell lowered = lower(cell_with(stages), lowering_key(&mixture, false));
     const kernels::CellProgram& program = *lowered.program;
     EXPECT_EQ(plain_units(program), 3) << name;
     EXPECT_EQ(program.units.size(), 3u + 4u) << name;  // the others: the preprocessing and one per edge

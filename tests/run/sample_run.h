@@ -11,21 +11,11 @@
 #include "nascent/core/events.h"
 #include "nascent/run/run_directory.h"
 #include "nascent/space/genotype.h"
+#include "temporary_folder.h"
 
 namespace nascent {
 
-class TemporaryDirectory {
- public:
-  TemporaryDirectory() {
-    std::string name = (std::filesystem::temp_directory_path() / "nascent-run-XXXXXX").string();
-    path_ = ::mkdtemp(name.data());
-  }
-  ~TemporaryDirectory() { std::filesystem::remove_all(path_); }
-  std::filesystem::path operator/(const std::string& name) const { return path_ / name; }
-
- private:
-  std::filesystem::path path_;
-};
+using TemporaryDirectory = TemporaryFolder;
 
 struct SampleOptions {
   int epochs = 50;

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "nascent/score/curvature.h"
+#include "nascent/score/linear_regions.h"
 #include "nascent/score/probe.h"
 #include "score/samples.h"
 
@@ -171,16 +172,59 @@ TEST_P(MetricsOf, FisherAgreesWithAutograd) {
   const Bench b(GetParam());
   const auto values = autograd_values(b.tape, b.batch.images);
   const at::Tensor loss = at::cross_entropy_loss(values[b.tape.logits()], b.batch.labels);
-  double expected = 0;
+  double channels = 0, weights = 0;
   for (const Step& step : b.tape.steps()) {
     if (!step.weight.defined() || !step.live) continue;
     const at::Tensor gradient = torch::autograd::grad({loss}, {values[step.out]}, {}, true)[0];
     at::Tensor sum = values[step.out] * gradient;
     if (sum.dim() == 4) sum = sum.sum({2, 3});
-    expected += 0.5 * sum.square().mean(0).sum().item<double>();
+    const at::Tensor own = 0.5 * sum.square().mean(0);
+    channels += own.sum().item<double>();
+    // As published: a value for every weight, which is its output channel's.
+    std::vector<int64_t> shape(step.weight.dim(), 1);
+    shape[0] = own.numel();
+    weights += own.view(shape).expand(step.weight.sizes()).sum().item<double>();
   }
   Probe probe(b.sample.source(), b.sample.genotype, {}, b.sample.batch(6));
-  expect_near(score("fisher", probe), expected, 1e-3);
+  expect_near(score("fisher-channels", probe), channels, 1e-3);
+  expect_near(score("fisher", probe), weights, 1e-3);
+}
+
+// The published program, in double precision and on the network itself: standard normal weights, two batches in
+// training mode, the running variances that they leave. Its features are a network whose head ends before the pooling.
+TEST_P(MetricsOf, ZenAgreesWithThePublishedProgram) {
+  const Bench b(GetParam());
+  NetworkPlan plan = b.sample.plan();
+  while (plan.head.back().kind != StageKind::global_avg_pool) plan.head.pop_back();
+  plan.head.pop_back();
+  Network network(plan, 1, "standard-normal");
+  network.to(torch::kDouble);
+  network.train();
+  at::NoGradGuard no_grad;
+  const at::Tensor images = normal_images(plan.input, 6, 1, "zen images").to(at::kDouble),
+                   other = normal_images(plan.input, 6, 1, "zen directions").to(at::kDouble);
+  const at::Tensor change = network.forward(images).logits - network.forward(images + 0.01 * other).logits;
+  double expected = std::log(change.abs().sum({1, 2, 3}).mean().item<double>());
+  for (const auto& item : network.named_buffers()) {
+    if (item.key().ends_with("running_var")) expected += std::log(item.value().mean().sqrt().item<double>());
+  }
+  Probe probe(b.sample.source(), b.sample.genotype, {}, b.sample.batch(6));
+  expect_near(score("zen", probe), expected, 1e-3);
+}
+
+TEST_P(MetricsOf, ThesisNaswotTakesWhatReLUsRead) {
+  const Bench b(GetParam());
+  const auto values = autograd_values(b.tape, b.batch.images);
+  at::Tensor kernel = at::zeros({6, 6}, at::kDouble);
+  for (size_t s = 0; s < b.tape.steps().size(); ++s) {
+    const Step& step = b.tape.steps()[s];
+    if (step.kind != StepKind::relu) continue;
+    const at::Tensor rows = values[step.in[0]].detach().flatten(1);
+    kernel += b.tape.copies(s) * at::mm(rows, rows.t());
+  }
+  const double expected = std::get<1>(at::linalg_slogdet(kernel)).item<double>();
+  Probe probe(b.sample.source(), b.sample.genotype, {}, b.sample.batch(6));
+  expect_near(score("naswot-thesis", probe), expected, 1e-3);
 }
 
 TEST_P(MetricsOf, JacobianCovarianceAgreesWithAutograd) {

@@ -92,7 +92,8 @@ inline std::vector<at::Tensor> autograd_values(const Tape& tape, const at::Tenso
         y = x.relu();
         break;
       case StepKind::conv:
-        y = at::conv2d(x, step.weight, {}, {s.stride_h, s.stride_w}, {s.padding_h, s.padding_w}, s.dilation, s.groups);
+        y = at::conv2d(x, step.weight, step.bias, {s.stride_h, s.stride_w}, {s.padding_h, s.padding_w}, s.dilation,
+                       s.groups);
         break;
       case StepKind::batch_norm: {
         const at::Tensor mean = norms ? channels((*norms)[i].mean).to(x.scalar_type()) : x.mean({0, 2, 3}, true);
@@ -112,6 +113,9 @@ inline std::vector<at::Tensor> autograd_values(const Tape& tape, const at::Tenso
       case StepKind::shift:
         y = at::constant_pad_nd(x, {0, x.size(3) % 2, 0, x.size(2) % 2}).slice(2, 1).slice(3, 1);
         break;
+      case StepKind::zeros:
+        y = at::zeros({x.size(0), step.widths[0], step.widths[1], step.widths[2]}, x.options());
+        break;
       case StepKind::truncate:
         y = x.narrow(1, 0, s.out);
         break;
@@ -120,6 +124,9 @@ inline std::vector<at::Tensor> autograd_values(const Tape& tape, const at::Tenso
         break;
       case StepKind::linear:
         y = at::linear(x.flatten(1), step.weight, step.bias);
+        break;
+      case StepKind::function:
+        y = Layer(s).forward(x);
         break;
       case StepKind::add:
         y = x;

@@ -68,6 +68,30 @@ TEST_F(ScorerTest, ScoresAreKeptAndSharedByLaterScorers) {
   EXPECT_NE(Scorer(setup(), options_).cache_paths(), later.cache_paths());
 }
 
+// Fisher and the Zen-score have changed their meaning since caches were first written.
+TEST_F(ScorerTest, ScoresOfAnOlderDefinitionAreNotTakenForNewOnes) {
+  options_.metrics = {"fisher", "snip"};
+  const Genotype genotype = some(1)[0];
+  std::filesystem::path path;
+  {
+    Scorer scorer(setup(), options_);
+    scorer.scores(genotype);
+    path = scorer.cache_paths()[0];
+  }
+  // As a version of Nascent wrote it that knew the first definition only.
+  std::string header;
+  std::ifstream file(path);
+  std::getline(file, header);
+  const std::string body = ScoreCache::key(genotype) + "\tfisher=7\tsnip=8";
+  std::ofstream(path, std::ios::trunc) << header << "\n" << fmt::format("{:08x}\t{}\n", crc32(body), body);
+  Scorer scorer(setup(), options_);
+  EXPECT_FALSE(scorer.knows(genotype));
+  const Scores scores = scorer.scores(genotype);
+  EXPECT_EQ(scores.at("snip"), 8);
+  EXPECT_NE(scores.at("fisher"), 7);
+  EXPECT_TRUE(Scorer(setup(), options_).knows(genotype));
+}
+
 TEST_F(ScorerTest, ThreadsDoNotChangeScores) {
   options_.cache = "none";
   Scorer one(setup(), options_), two(setup(), options_);

@@ -3,7 +3,11 @@
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <map>
+
 #include "nascent/search/one_shot/one_hot.h"
+#include "nascent/space/cell_space.h"
 
 namespace nascent {
 namespace {
@@ -80,6 +84,52 @@ TEST(SampleGenotype, DrawsOperationsInProportion) {
     hits += genotype.cell("cell").nodes[0].edges[0].op == space->ops()[3];
   }
   EXPECT_NEAR(hits / 2000.0, 0.6, 0.05);
+}
+
+// Chi-squared of how often each of a node's sets of edges and its operations are drawn, against the probabilities of
+// drawing edges one after another in proportion to what is left.
+TEST(SampleGenotype, DrawsEdgesByTheirOwnProbability) {
+  CellChoices cell{.type = "cell", .inputs = 2, .nodes = {{{0, 1}, 2}, {{0, 1, 2}, 2}}, .output = {2, 3}};
+  const CellSpace space({.name = "small", .ops = {"skip_connect", "nor_conv_3x3"}, .cells = {cell}});
+  Mixture mixture;
+  // Operations whose probabilities differ between edges must not bend those of the edges.
+  mixture["cell"].ops = at::tensor({0.9, 0.1, 0.1, 0.9, 0.99, 0.01, 0.5, 0.5, 0.6, 0.4}, at::kDouble).view({5, 2});
+  mixture["cell"].edges = at::tensor({0.5, 0.5, 0.6, 0.3, 0.1}, at::kDouble);
+  const std::vector<double> p = {0.6, 0.3, 0.1};
+  std::map<std::pair<int, int>, double> expected;
+  for (int i = 0; i < 3; ++i) {
+    for (int j = i + 1; j < 3; ++j) expected[{i, j}] = p[i] * p[j] / (1 - p[i]) + p[j] * p[i] / (1 - p[j]);
+  }
+  constexpr int kDraws = 20000;
+  std::map<std::pair<int, int>, int> counts;
+  int skips = 0;
+  for (uint64_t i = 0; i < kDraws; ++i) {
+    const auto nodes = sample_genotype(space, mixture, RandomStream(3, "draw", {i})).cells[0].nodes;
+    ++counts[{nodes[1].edges[0].from, nodes[1].edges[1].from}];
+    skips += nodes[0].edges[0].op == "skip_connect";
+  }
+  double squares = 0;
+  for (const auto& [pair, probability] : expected) {
+    squares += std::pow(counts[pair] - kDraws * probability, 2) / (kDraws * probability);
+  }
+  EXPECT_LT(squares, 13.8);  // 0.1 % of samples exceed it at 2 degrees of freedom
+  EXPECT_NEAR(skips / static_cast<double>(kDraws), 0.9, 0.01);
+}
+
+// PR-DARTS, 5.1: the two best operations of a node, also where both read the same input.
+TEST(StrongestOperations, MayReadOneInputTwice) {
+  const auto derive = [](const std::string& name) {
+    const auto space = find_space(name);
+    Mixture logs = uniform(*space);
+    logs["normal"].ops[10][4] = 3;  // edges into the last node are rows 9 to 13, from states 0 to 4
+    logs["normal"].ops[10][6] = 2;
+    logs["normal"].ops[12][5] = 1;
+    logs["normal"].ops[11][0] = 9;  // 'none' does not count
+    return strongest_genotype(*space, logs, EdgeRanking::operations).cell("normal").nodes[3].edges;
+  };
+  EXPECT_EQ(derive("darts-pr"), (std::vector<GenotypeEdge>{{1, "sep_conv_3x3"}, {1, "dil_conv_3x3"}}));
+  // Where a node must take different inputs, the best of those.
+  EXPECT_EQ(derive("darts"), (std::vector<GenotypeEdge>{{1, "sep_conv_3x3"}, {3, "sep_conv_5x5"}}));
 }
 
 TEST(BestSample, PicksTheHighestAccuracy) {

@@ -4,7 +4,8 @@
 
 #include "nascent/search/comparison.h"
 #include "nascent/search/encoding.h"
-#include "nascent/search/table_validation.h"
+#include "nascent/search/table_judge.h"
+#include "nascent/search/trace.h"
 #include "nascent/space/cell_space.h"
 #include "table/fixtures.h"
 
@@ -32,9 +33,20 @@ int distance(const Genotype& a, const Genotype& b) {
   return count;
 }
 
-// They choose from a file of metrics, and have tests of their own.
-bool needs_metrics(const std::string& strategy) {
-  return strategy == "hnas" || strategy == "zero-cost" || strategy == "rea-warm-up";
+struct Clock {
+  std::string data = "cifar10", epochs = "12";
+  double budget = 12000;
+};
+
+SearchTrace search_table(const BenchmarkTable& table, const std::string& strategy, const Clock& clock,
+                         const StrategyOptions& options, uint64_t seed) {
+  TableJudge judge(table, clock.data, parse_budget(clock.epochs));
+  const auto searcher = Strategy::Registry::instance().make(strategy, StrategySetting{.space = table.space(),
+                                                                                      .budget = judge.budget(),
+                                                                                      .fidelities = judge.fidelities(),
+                                                                                      .options = options,
+                                                                                      .seed = seed});
+  return search(*searcher, judge, clock.budget);
 }
 
 // Every 3x3 convolution is worth ten points, and a validation costs 120 s.
@@ -83,8 +95,8 @@ TEST_F(StrategyTest, LearnersBeatRandomSearch) {
 TEST_F(StrategyTest, TheSameSeedGivesTheSameSearch) {
   const BenchmarkTable table = made_up(quality);
   for (const std::string& name : Strategy::Registry::instance().names()) {
-    if (needs_metrics(name)) continue;
-    const ComparisonOptions clock{.data = "toy", .epochs = "12", .budget = 3000};
+    if (Strategy::Registry::instance().at(name).facts.pool) continue;  // needs metrics
+    const Clock clock{.data = "toy", .epochs = "12", .budget = 3000};
     const SearchTrace a = search_table(table, name, clock, {}, 1), b = search_table(table, name, clock, {}, 1);
     const SearchTrace c = search_table(table, name, clock, {}, 2);
     ASSERT_EQ(a.trials.size(), b.trials.size());
@@ -198,8 +210,8 @@ TEST_F(StrategyTest, NoStrategySeesTheTestColumn) {
   };
   const BenchmarkTable low = table_with(1, "low.table"), high = table_with(99, "high.table");
   for (const std::string& name : Strategy::Registry::instance().names()) {
-    if (needs_metrics(name)) continue;
-    const ComparisonOptions clock{.data = "toy", .epochs = "12", .budget = 3000};
+    if (Strategy::Registry::instance().at(name).facts.pool) continue;
+    const Clock clock{.data = "toy", .epochs = "12", .budget = 3000};
     const SearchTrace a = search_table(low, name, clock, {}, 1), b = search_table(high, name, clock, {}, 1);
     EXPECT_EQ(a.incumbent()->proposal.genotype, b.incumbent()->proposal.genotype) << name;
   }
@@ -207,7 +219,7 @@ TEST_F(StrategyTest, NoStrategySeesTheTestColumn) {
 
 TEST_F(StrategyTest, MistakesAreNamed) {
   const BenchmarkTable table = made_up(quality);
-  const auto refused = [&](const std::string& strategy, const ComparisonOptions& clock) {
+  const auto refused = [&](const std::string& strategy, const Clock& clock) {
     return error_of([&] { search_table(table, strategy, clock, {}, 1); });
   };
   EXPECT_THAT(refused("rae", {.data = "toy"}), HasSubstr("Did you mean 'rea'?"));

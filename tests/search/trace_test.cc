@@ -22,13 +22,13 @@ class Script : public Strategy {
   size_t next_ = 0;
 };
 
-class Answers : public Validation {
+class Answers : public Judge {
  public:
-  explicit Answers(std::vector<Validated> answers) : answers_(std::move(answers)) {}
-  Validated validate(const Genotype&, const Budget&) override { return answers_.at(next_++); }
+  explicit Answers(std::vector<Judgement> answers) : answers_(std::move(answers)) {}
+  Judgement judge(const Genotype&, const Budget&) override { return answers_.at(next_++); }
 
  private:
-  std::vector<Validated> answers_;
+  std::vector<Judgement> answers_;
   size_t next_ = 0;
 };
 
@@ -59,7 +59,7 @@ TEST(Trace, ALargerBudgetCountsForMore) {
 
 TEST(Trace, StopsAfterTheMostTrials) {
   Script script(std::vector<Budget>(9, Budget(12)));
-  Answers answers(std::vector<Validated>(9, {50, 0}));
+  Answers answers(std::vector<Judgement>(9, {50, 0}));
   EXPECT_EQ(search(script, answers, 1, 5).trials.size(), 5u);
 }
 

@@ -1,7 +1,7 @@
 #include "nascent/space/drawing.h"
 
+#include "errors.h"
 #include "nascent/space/operation.h"
-#include "space/error_text.h"
 
 namespace nascent {
 namespace {

@@ -3,9 +3,9 @@
 #include <cstdio>
 #include <filesystem>
 
+#include "errors.h"
 #include "nascent/core/files.h"
 #include "nascent/space/space.h"
-#include "space/error_text.h"
 
 namespace nascent {
 namespace {
@@ -39,6 +39,19 @@ TEST(Genotype, DepthAndWidthSkipNone) {
   EXPECT_EQ(cell_depth(cell("|nor_conv_1x1~0|+|none~0|skip_connect~1|+|none~0|none~1|skip_connect~2|")), 4);
   EXPECT_EQ(cell_depth(cell("|none~0|+|none~0|none~1|+|none~0|none~1|none~2|")), 0);
   EXPECT_DOUBLE_EQ(cell_width(cell("|none~0|+|none~0|none~1|+|none~0|none~1|none~2|")), 0);
+}
+
+// AmoebaNet with the connections of SNAS, as adapted in the paper (5, Fig. 25): the first two nodes lead nowhere.
+TEST(Genotype, WidthSkipsNodesThatLeadNowhere) {
+  CellGenotype cell = find_genotype("amoebanet").cell("normal");
+  for (auto& node : cell.nodes) {
+    for (size_t i = 0; i < node.edges.size(); ++i) node.edges[i].from = static_cast<int>(i);
+  }
+  EXPECT_DOUBLE_EQ(cell_width(cell), 3);
+  EXPECT_EQ(cell_depth(cell), 2);
+  const auto of = [](const std::string& text) { return cell_width(parse_genotype(text).cells[0]); };
+  EXPECT_DOUBLE_EQ(of("|nor_conv_1x1~0|+|skip_connect~0|none~1|+|skip_connect~0|none~1|none~2|"), 1);
+  EXPECT_DOUBLE_EQ(of("|nor_conv_1x1~0|+|skip_connect~0|none~1|+|skip_connect~0|none~1|skip_connect~2|"), 1.5);
 }
 
 TEST(Genotype, UnknownCellTypeListsThoseThereAre) {

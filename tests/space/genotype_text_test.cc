@@ -1,7 +1,7 @@
+#include "errors.h"
 #include "nascent/core/random.h"
 #include "nascent/space/genotype.h"
 #include "nascent/space/space.h"
-#include "space/error_text.h"
 
 namespace nascent {
 namespace {

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <set>
 
+#include "errors.h"
 #include "nascent/core/random.h"
 #include "nascent/space/nasbench101_graph.h"
 #include "nascent/space/space.h"
-#include "space/error_text.h"
 
 namespace nascent {
 namespace {

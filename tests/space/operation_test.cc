@@ -1,6 +1,6 @@
 #include "nascent/space/operation.h"
 
-#include "space/error_text.h"
+#include "errors.h"
 
 namespace nascent {
 namespace {

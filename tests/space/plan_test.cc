@@ -2,10 +2,10 @@
 
 #include <map>
 
+#include "errors.h"
 #include "nascent/core/random.h"
 #include "nascent/space/nasbench101.h"
 #include "nascent/space/operation.h"
-#include "space/error_text.h"
 
 namespace nascent {
 namespace {
@@ -99,7 +99,8 @@ TEST(DartsSupernet, SitesBatchNormsAndPools) {
   const auto space = find_space("darts");
   const NetworkPlan plan = plan_supernet(*space, {.auxiliary = true}, kCifar, 10);
   ASSERT_EQ(plan.cells.size(), 8u);
-  EXPECT_TRUE(plan.auxiliary.empty());
+  EXPECT_FALSE(plan.auxiliary.empty());
+  EXPECT_EQ(plan.auxiliary_cell, 5);
   EXPECT_TRUE(plan.stems[0][1].affine);
   for (const CellPlan& cell : plan.cells) {
     int row = 0;
@@ -246,6 +247,24 @@ TEST(OneShotSupernet, WeighsInputsAndOutput) {
               HasSubstr("has no supernet"));
 }
 
+// As in the benchmark's own supernet: norms with scale and shift, none after pools; a node that takes all its candidate
+// inputs weights none of them; a ReLU-conv-BN, not affine, before the classifier.
+TEST(OneShotSupernet, IsTheBenchmarks) {
+  const auto space = find_space("nasbench1shot1-s1");
+  const NetworkPlan plan = plan_supernet(*space, {}, kCifar, 10);
+  const CellPlan& cell = plan.cells[0];
+  EXPECT_TRUE(cell.nodes[0].edges[0].candidates[0][1].affine);
+  EXPECT_TRUE(cell.nodes[1].candidates[1][1].affine);
+  EXPECT_EQ(cell.nodes[1].candidates[2], (Stages{stage::max_pool(16, 3, 1, 1)}));
+  for (const EdgePlan& edge : cell.nodes[0].edges) EXPECT_EQ(edge.edge, -1);
+  for (const EdgePlan& edge : cell.nodes[1].edges) EXPECT_EQ(edge.edge, -1) << "S1's node 2 keeps both inputs";
+  EXPECT_EQ(cell.nodes[2].edges[0].edge, 3);
+  const NetworkPlan other = plan_supernet(*find_space("nasbench1shot1-s2"), {}, kCifar, 10);
+  EXPECT_EQ(other.cells[0].nodes[1].edges[0].edge, 1) << "in S2 it keeps one of two";
+  EXPECT_EQ(plan.head, (Stages{stage::relu(256), stage::conv(256, 64, 1), stage::batch_norm(64, false),
+                               stage::global_avg_pool(64), stage::linear(64, 10)}));
+}
+
 TEST(OneShotNetwork, EqualsItsNasBench101Network) {
   const auto space = find_space("nasbench1shot1-s2");
   RandomStream random(0, "one shot");
@@ -284,6 +303,8 @@ TEST(Plan, OtherSkeletonsOfASpace) {
 }
 
 TEST(Plan, Errors) {
+  EXPECT_THAT(error_of([] { plan_supernet(*find_space("nasbench201"), {.auxiliary = true}, kCifar, 10); }),
+              HasSubstr("'nasbench201' has no auxiliary head"));
   EXPECT_THAT(error_of([] { plan_of("nasbench201:3", {.auxiliary = true}); }),
               HasSubstr("'nasbench201' has no auxiliary head"));
   EXPECT_THAT(error_of([] { plan_of("darts-v2", {}, {3, 0, 32}); }), HasSubstr("Images of 3x0x32"));

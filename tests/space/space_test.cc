@@ -4,9 +4,9 @@
 #include <cmath>
 #include <set>
 
+#include "errors.h"
 #include "nascent/core/random.h"
 #include "nascent/space/operation.h"
-#include "space/error_text.h"
 
 namespace nascent {
 namespace {
@@ -27,6 +27,7 @@ TEST(Space, CountsAsPublished) {
   EXPECT_EQ(find_space("nasbench201")->count(), 15625);
   EXPECT_EQ(find_space("nasbench101")->count(), 423624);
   EXPECT_EQ(find_space("darts-s1")->count(), std::pow(7.0, 16));
+  EXPECT_DOUBLE_EQ(find_space("darts-pr")->count(), std::pow(105.0 * 231 * 406 * 630, 2));
   EXPECT_EQ(find_space("darts-s2")->count(), std::pow(2.0, 160));
   const double cell = 1 * 3 * 6 * 10 * std::pow(49.0, 4);  // pairs of 2, 3, 4, 5 inputs, two of 7 operations each
   EXPECT_EQ(find_space("darts")->count(), cell * cell);
@@ -199,13 +200,15 @@ TEST(Validate, SaysWhatIsWrong) {
   EXPECT_EQ(error([](Genotype& g) { g.cells[1].nodes[0].edges[0].from = 2; }),
             "Cell 'reduce', node 2 takes state 2, but in space 'darts' it may take only 0, 1.");
   EXPECT_EQ(error([](Genotype& g) { g.cells[0].nodes[2].edges[1].from = 1; }),
-            "Cell 'normal', node 4 takes state 1 twice, which space 'darts' does not allow.");
+            "Cell 'normal', node 4 takes state 1 twice, which space 'darts' does not allow. The space 'cells' takes "
+            "any wiring.");
   EXPECT_EQ(error([](Genotype& g) { g.cells[0].nodes[3].edges.pop_back(); }),
             "Cell 'normal', node 5 has 1 edge(s), but in space 'darts' it has 2.");
   EXPECT_EQ(error([](Genotype& g) {
               g.cells[0].output = {2, 3};
             }),
-            "Cell 'normal': the output is made of states 2, 3, but in space 'darts' it is made of 2, 3, 4, 5.");
+            "Cell 'normal': the output is made of states 2, 3, but in space 'darts' it is made of 2, 3, 4, 5. The "
+            "space 'cells' takes any wiring.");
   EXPECT_THAT(error([](Genotype& g) { g.cells[0].nodes.pop_back(); }), HasSubstr("has 2 input(s) and 3 node(s)"));
   EXPECT_THAT(error([](Genotype& g) { g.cells.pop_back(); }), HasSubstr("has 2 type(s) of cell, but this one has 1"));
   EXPECT_THAT(error([](Genotype& g) { g.cells[1].type = "reduction"; }), HasSubstr("no cell of type 'reduce'"));
@@ -230,10 +233,9 @@ TEST(Validate, OneShotOutputs) {
 }
 
 TEST(FindSpace, UnknownNamesListTheKnown) {
-  EXPECT_THAT(
-      error_of([] { find_space("nasbench202"); }),
-      HasSubstr(
-          "There is no search space 'nasbench202'. Did you mean 'nasbench201'? Known: darts, darts-nasi, darts-s1"));
+  EXPECT_THAT(error_of([] { find_space("nasbench202"); }),
+              HasSubstr("There is no search space 'nasbench202'. Did you mean 'nasbench201'? Known: cells, darts, "
+                        "darts-nasi, darts-pr, darts-s1"));
 }
 
 }  // namespace

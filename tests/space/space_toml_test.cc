@@ -2,9 +2,9 @@
 
 #include <cmath>
 
+#include "errors.h"
 #include "nascent/core/random.h"
 #include "nascent/space/plan.h"
-#include "space/error_text.h"
 
 namespace nascent {
 namespace {

@@ -8,23 +8,17 @@
 #include <filesystem>
 #include <string>
 
-#include "nascent/core/error.h"
+#include "errors.h"
 #include "nascent/core/files.h"
 #include "nascent/table/benchmark_table.h"
 #include "nascent/table/table_builder.h"
+#include "temporary_folder.h"
 
 namespace nascent {
 
 class TableTest : public testing::Test {
  protected:
-  TableTest() {
-    std::string name = (std::filesystem::temp_directory_path() / "nascent-table-XXXXXX").string();
-    if (::mkdtemp(name.data()) == nullptr) std::abort();
-    folder_ = name;
-  }
-  ~TableTest() override { std::filesystem::remove_all(folder_); }
-
-  std::string path(const std::string& name) const { return (folder_ / name).string(); }
+  std::string path(const std::string& name) const { return (folder_.path() / name).string(); }
   std::string file(const std::string& name, const std::string& text) const {
     write_file(path(name), text);
     return path(name);
@@ -53,20 +47,8 @@ class TableTest : public testing::Test {
   }
 
  private:
-  std::filesystem::path folder_;
+  TemporaryFolder folder_;
 };
-
-// The text of the Error that a call throws.
-template <class Call>
-std::string error_of(Call call) {
-  try {
-    call();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  ADD_FAILURE() << "no error";
-  return "";
-}
 
 inline Genotype nb201(const std::string& text) { return parse_genotype(text, "nasbench201"); }
 

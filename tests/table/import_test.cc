@@ -31,6 +31,17 @@ TEST_F(Import, CsvWithMissingValues) {
   EXPECT_EQ(table.source(), "a.csv");
 }
 
+// As published for NAS-Bench-201 (Jung et al. 2023): more is better, whatever digits the strength ends in.
+TEST_F(Import, AccuraciesUnderAttack) {
+  const auto table = table_of(import_table(
+      file("a.csv", "arch,cifar10_pgd_linf_0.1,cifar10_square_l2_1.0\n" + kNone + ",10,40\n" + kSkip + ",30,20\n")));
+  const auto pgd = table.series(parse_measure("cifar10_pgd_linf_0.1"));
+  EXPECT_EQ(pgd.rank(table.row(nb201(kSkip))), 1u);
+  EXPECT_EQ(pgd.regret(table.row(nb201(kNone))), 20);
+  EXPECT_EQ(table.series(parse_measure("cifar10_square_l2_1.0")).rank(table.row(nb201(kNone))), 1u);
+  EXPECT_THAT(csv_error("arch,cifar10_pgd_linf_0.1\n" + kNone + ",101\n"), HasSubstr("per cent"));
+}
+
 TEST_F(Import, JsonByRowAndByArchitecture) {
   const auto rows = table_of(
       import_table(file("a.json", R"([{"arch": ")" + kNone + R"(", "toy_valid12": 1.5, "toy_test12": null}])")));

@@ -15,7 +15,16 @@ TEST(Measure, NamesAreReadAndWritten) {
   EXPECT_EQ(parse_measure("imagenet16_params_m").budget, Budget());
   // Devices have names that end in digits.
   EXPECT_EQ(parse_measure("cifar10_latency_ms_raspi4").quantity, "latency_ms_raspi4");
-  for (const std::string name : {"cifar10_valid12", "x_valid4of12_seed7", "x_params_m", "x_latency_ms_pixel3"}) {
+  // Distances of attacks end in digits too.
+  const Measure robust = parse_measure("cifar10_pgd_linf_0.1_seed777");
+  EXPECT_EQ(robust.quantity, "pgd_linf_0.1");
+  EXPECT_EQ(robust.budget, Budget());
+  EXPECT_EQ(robust.seed, 777);
+  EXPECT_TRUE(robust.is_accuracy());
+  EXPECT_TRUE(parse_measure("cifar10_aa_apgd-ce_l2_2").is_accuracy());
+  EXPECT_FALSE(parse_measure("cifar10_params_m").is_accuracy());
+  for (const std::string name : {"cifar10_valid12", "x_valid4of12_seed7", "x_params_m", "x_latency_ms_pixel3",
+                                 "x_fgsm_linf_0.5", "x_square_l2_1.0_seed1"}) {
     EXPECT_EQ(parse_measure(name).name(), name);
   }
 }

@@ -5,6 +5,7 @@
 #include "nascent/core/error.h"
 #include "nascent/core/files.h"
 #include "nascent/train/evaluate.h"
+#include "nascent/train/model_data.h"
 #include "nascent/train/plan_json.h"
 #include "train/toy.h"
 
@@ -24,6 +25,9 @@ Model example() {
   model.class_names = {"left", "right", "none"};
   model.eval_transforms = {"normalise"};
   model.statistics = {{0.35}, {0.2}};
+  model.data.name = "idx";
+  model.data.path = "/data/sides";
+  model.data_seed = 5;
   model.results = {{"top1", 97.5}};
   model.network = toy::network();
   return model;
@@ -43,6 +47,9 @@ TEST(Model, ScoresAfterLoadingAsBefore) {
   EXPECT_EQ(back.eval_transforms, model.eval_transforms);
   EXPECT_EQ(back.statistics.deviation, model.statistics.deviation);
   EXPECT_EQ(back.results, model.results);
+  EXPECT_EQ(back.data.name, "idx");
+  EXPECT_EQ(back.data.path, "/data/sides");
+  EXPECT_EQ(back.data_seed, 5U);
   EXPECT_FALSE(back.network->is_training());
   const auto valid = toy::loader(toy::dataset(31, 1), 16, false);
   EXPECT_EQ(evaluate(*back.network, *valid).to_json(), evaluate(*model.network, *valid).to_json());
@@ -59,6 +66,43 @@ TEST(PlanJson, KeepsPartialChannels) {
     EXPECT_EQ(back.cells[2].nodes[0].edges[0].bypass, plan.cells[2].nodes[0].edges[0].bypass);
     EXPECT_EQ(count_multiply_adds(back), count_multiply_adds(plan));
   }
+}
+
+TEST(Model, FilesThatDoNotKeepTheirDataAreStillRead) {
+  const toy::Folder folder;
+  save_model(example(), folder.path() / "new");
+  State state = load_state(folder.path() / "new");
+  state.values["model"]["version"] = 1;
+  state.values["model"].erase("data");
+  save_state(state, folder.path() / "old");
+  const Model old = load_model(folder.path() / "old");
+  EXPECT_EQ(old.data.name, "");
+  EXPECT_THAT([&] { data_of(old, unknown_data()); }, ThrowsMessage<Error>(HasSubstr("--data")));
+  DataOptions asked;
+  EXPECT_EQ(data_of(old, asked).name, asked.name);
+  state.values["model"]["version"] = 3;
+  save_state(state, folder.path() / "newer");
+  EXPECT_THAT([&] { load_model(folder.path() / "newer"); }, ThrowsMessage<Error>(HasSubstr("versions 1 to 2")));
+}
+
+TEST(ModelData, IsTheModelsOwnUnlessOtherIsAskedFor) {
+  const Model model = example();
+  DataOptions asked = unknown_data();
+  EXPECT_EQ(data_of(model, asked).name, "idx");
+  EXPECT_EQ(data_of(model, asked).path, "/data/sides");
+  EXPECT_EQ(data_of(model, asked).eval_transforms, model.eval_transforms);
+  asked.path = "/elsewhere";
+  EXPECT_EQ(data_of(model, asked).path, "/elsewhere");
+  asked.name = "mnist";
+  asked.path.clear();
+  EXPECT_EQ(data_of(model, asked).path, "") << "a path belongs to its data set";
+}
+
+TEST(Model, OfARunFolder) {
+  const toy::Folder folder;
+  EXPECT_THAT([&] { load_model(folder.path()); }, ThrowsMessage<Error>(HasSubstr("model.nascent")));
+  save_model(example(), folder.path() / "model.nascent");
+  EXPECT_EQ(load_model(folder.path()).class_names, example().class_names);
 }
 
 TEST(Model, SameModelGivesSameBytes) {

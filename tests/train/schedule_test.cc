@@ -25,6 +25,18 @@ TEST(Schedule, CosineFallsFromLrToMinimum) {
   EXPECT_DOUBLE_EQ(learning_rate(options, 0.025, 60, 50), 0.001);
 }
 
+TEST(Schedule, CyclicStartsAnewInEveryCycle) {
+  auto options = named("cyclic");
+  options.step_epochs = 10;
+  options.lr_min = 0.001;
+  for (const double start : {0.0, 10.0, 20.0, 30.0}) {
+    EXPECT_DOUBLE_EQ(learning_rate(options, 0.025, start, 40), 0.025);
+    EXPECT_NEAR(learning_rate(options, 0.025, start + 5, 40), 0.013, 1e-15);
+    EXPECT_NEAR(learning_rate(options, 0.025, start + 10 - 1e-9, 40), 0.001, 1e-15);
+  }
+  EXPECT_DOUBLE_EQ(learning_rate(options, 0.025, 40, 40), 0.001);
+}
+
 TEST(Schedule, LinearFallsInALine) {
   auto options = named("linear");
   EXPECT_DOUBLE_EQ(learning_rate(options, 0.5, 0, 10), 0.5);
@@ -68,7 +80,7 @@ TEST(Schedule, WarmUpMayOutlastTheRun) {
 
 TEST(Schedule, UnknownNamesListTheKnown) {
   EXPECT_THAT([] { learning_rate(named("cosin"), 1, 0, 1); },
-              testing::ThrowsMessage<Error>(testing::HasSubstr("Known: constant, cosine, linear, step")));
+              testing::ThrowsMessage<Error>(testing::HasSubstr("Known: constant, cosine, cyclic, linear, step")));
 }
 
 }  // namespace

@@ -14,27 +14,14 @@
 #include "nascent/nn/network.h"
 #include "nascent/space/space.h"
 #include "nascent/train/trainer.h"
+#include "temporary_folder.h"
 
 namespace nascent::toy {
 
 // Dozens of small runs would fill the screen with their progress.
 inline const bool quiet = (log::set_level(log::Level::error), true);
 
-// An empty folder that goes away with the object.
-class Folder {
- public:
-  Folder() {
-    std::string name = (std::filesystem::temp_directory_path() / "nascent-train-XXXXXX").string();
-    path_ = mkdtemp(name.data());
-  }
-  ~Folder() { std::filesystem::remove_all(path_); }
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
-  const std::filesystem::path& path() const { return path_; }
-
- private:
-  std::filesystem::path path_;
-};
+using Folder = TemporaryFolder;
 
 class Recorder : public EventSink {
  public:

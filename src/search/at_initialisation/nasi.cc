@@ -25,14 +25,15 @@ void NasiOptions::declare(OptionTable& table) {
            "of the gradient: through the samples, by the likelihood of their outcomes, or by regression on what they "
            "chose")
       .one_of({"straight-through", "likelihood-ratio", "least-squares"});
-  section.add("temperature", temperature, "of the Gumbel softmax").range(1e-3, 1e3);
+  section.add("temperature", temperature, "of the Gumbel softmax").range(1e-3, 1e3).flag("nasi.temperature");
   section.add("run", run, "straight-through: candidates that run: all, or only those sampled, cheaper and noisier")
       .one_of({"all", "sampled"})
       .flag("candidates");
   section
       .add("second-derivatives", second_derivatives,
            "straight-through: exactly (double backward), or faster and rougher by finite differences")
-      .one_of({"exact", "finite"});
+      .one_of({"exact", "finite"})
+      .flag("nasi.second-derivatives");
 }
 
 namespace {

@@ -4,12 +4,14 @@
 // taken away.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "nascent/core/options.h"
 #include "nascent/score/probe.h"
+#include "nascent/train/loop.h"
 
 namespace nascent {
 
@@ -29,9 +31,6 @@ struct TeNasSetup {
   uint64_t seed = 1;
 };
 
-// An Error for spaces whose operations stand on nodes. Throws Interrupted after Ctrl-C.
-Genotype te_nas(const TeNasSetup& setup, const TeNasOptions& options);
-
 // What taking an operation away does, as parts of what there was: to the condition number of the tangent kernel, which
 // should fall, and to the number of linear regions, which should not.
 struct PruningEffect {
@@ -40,6 +39,57 @@ struct PruningEffect {
 // The rank of each operation by its effect: the lower, the sooner it is pruned. Ranks by both measures, effects that
 // agree to a thousandth sharing one, are added; what is left equal goes by the condition number.
 std::vector<std::pair<int, int>> pruning_ranks(const std::vector<PruningEffect>& effects);
+
+// A Job: every step measures what taking one operation away does, and the last of a round prunes.
+class TeNas : public Job {
+ public:
+  // An Error for spaces whose operations stand on nodes, and where there are too few or too small images.
+  TeNas(const TeNasSetup& setup, const TeNasOptions& options);
+  ~TeNas() override;
+
+  std::string label() const override { return "te-nas"; }
+  int64_t epochs() const override { return 1; }
+  int64_t steps() const override { return steps_; }
+  void start_epoch(int64_t, int64_t, EventSink&) override {}
+  StepReport step(int64_t epoch, int64_t step, EventSink& events) override;
+  void end_epoch(int64_t, EventSink&) override {}
+  void save(State& state, const std::string& prefix) const override;
+  void load(const State& state, const std::string& prefix) override;
+
+  // What is left, once it has run.
+  Genotype genotype() const;
+
+ private:
+  struct Place {
+    std::string type{};
+    size_t edge = 0, op = 0;  // op: position in left_
+  };
+  struct Measures {
+    double kappa = 0, regions = 0;
+  };
+  struct Instance;
+
+  std::vector<Place> places() const;
+  at::Tensor draw_images(uint64_t seed) const;
+  at::Tensor draw_patches(uint64_t seed) const;
+  void draw_instances();
+  Measures measure(const Instance& instance, const Candidates& left) const;
+  PruningEffect effect_of(const Place& place) const;
+  void prune(const std::vector<Place>& all);
+
+  TeNasSetup setup_;
+  TeNasOptions options_;
+  NetworkPlan kernel_plan_, thin_plan_;
+  int64_t steps_ = 0;
+  Candidates left_;
+  uint64_t round_ = 0;
+  std::map<std::pair<std::string, size_t>, int> strength_;  // by cell and edge
+  std::vector<PruningEffect> effects_;                      // of this round so far
+  std::vector<std::unique_ptr<Instance>> instances_;        // of this round; empty: not drawn yet
+};
+
+// Runs it to its end, without checkpoints.
+Genotype te_nas(const TeNasSetup& setup, const TeNasOptions& options);
 
 // One cell of each type, of one channel: what linear regions are counted in. Without the stem where cells can take the
 // patch itself.

@@ -146,13 +146,17 @@ class BohbStrategy : public Strategy {
   Choices last_;
 };
 
-NASCENT_REGISTER(Strategy, "bohb", "Hyperband with kernel densities of good and bad results",
-                 [](const StrategySetting& setting) { return std::make_unique<BohbStrategy>(setting); });
-NASCENT_REGISTER(Strategy, "tpe", "bohb's densities without its brackets: every validation has the full budget",
-                 [](StrategySetting setting) {
-                   setting.fidelities = {setting.budget};
-                   return std::make_unique<BohbStrategy>(setting);
-                 });
+NASCENT_REGISTER(
+    Strategy, "bohb", "Hyperband with kernel densities of good and bad results",
+    [](const StrategySetting& setting) { return std::make_unique<BohbStrategy>(setting); },
+    StrategyFacts{.several_budgets = true, .recipe = "bohb"});
+NASCENT_REGISTER(
+    Strategy, "tpe", "bohb's densities without its brackets: every validation has the full budget",
+    [](StrategySetting setting) {
+      setting.fidelities = {setting.budget};
+      return std::make_unique<BohbStrategy>(setting);
+    },
+    StrategyFacts{.recipe = "tpe"});
 
 }  // namespace
 }  // namespace nascent

@@ -43,8 +43,10 @@ class EvolutionStrategy : public Strategy {
   std::deque<Individual> population_;  // the oldest first
 };
 
-NASCENT_REGISTER(Strategy, "rea", "regularised evolution: tournaments, one mutation, the oldest dies",
-                 [](const StrategySetting& setting) { return std::make_unique<EvolutionStrategy>(setting); });
+NASCENT_REGISTER(
+    Strategy, "rea", "regularised evolution: tournaments, one mutation, the oldest dies",
+    [](const StrategySetting& setting) { return std::make_unique<EvolutionStrategy>(setting); },
+    StrategyFacts{.recipe = "rea"});
 
 }  // namespace
 }  // namespace nascent

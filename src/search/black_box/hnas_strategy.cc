@@ -1,5 +1,4 @@
 // HNAS among the search strategies: its pool comes from a file of training-free metrics.
-#include "nascent/core/error.h"
 #include "nascent/core/log.h"
 #include "nascent/score/agreement.h"
 #include "nascent/search/black_box/metric_pool.h"
@@ -32,21 +31,9 @@ class HnasStrategy : public Strategy {
  private:
   // The objective is a bound on the error: it wants metrics as magnitudes.
   static MetricPool bound_pool(const StrategySetting& setting) {
-    MetricPool pool = read_metric_pool(file_of(setting), setting.options.metric, *setting.space);
+    MetricPool pool = read_metric_pool(setting.options.metrics, setting.options.metric, *setting.space);
     for (PoolEntry& entry : pool.entries) entry.metric = as_bound(setting.options.metric, entry.metric);
     return pool;
-  }
-
-  static const std::string& file_of(const StrategySetting& setting) {
-    if (setting.options.metrics.empty()) {
-      fail(
-          "hnas chooses from architectures whose training-free metrics are known: --metrics FILE names a CSV file with "
-          "the columns arch, {} and kappa, as 'nascent score --csv FILE' writes it; 'nascent score --search hnas' "
-          "takes "
-          "--all or --sample N instead.",
-          setting.options.metric);
-    }
-    return setting.options.metrics;
   }
 
   Budget budget_;
@@ -54,8 +41,10 @@ class HnasStrategy : public Strategy {
   Hnas hnas_;
 };
 
-NASCENT_REGISTER(Strategy, "hnas", "Bayesian optimisation of a training-free objective (needs --metrics)",
-                 [](const StrategySetting& setting) { return std::make_unique<HnasStrategy>(setting); });
+NASCENT_REGISTER(
+    Strategy, "hnas", "Bayesian optimisation of a training-free objective over a pool",
+    [](const StrategySetting& setting) { return std::make_unique<HnasStrategy>(setting); },
+    StrategyFacts{.pool = true, .recipe = "hnas"});
 
 }  // namespace
 }  // namespace nascent

@@ -1,5 +1,6 @@
 // Local search (White et al. 2021): all neighbours of an architecture are tried and the best one, if better, is next;
 // where none is better, it starts again elsewhere.
+#include <limits>
 #include <map>
 
 #include "nascent/search/encoding.h"
@@ -32,7 +33,7 @@ class LocalSearchStrategy : public Strategy {
  private:
   struct Place {
     Choices choices;
-    double accuracy = -1;
+    double accuracy = -std::numeric_limits<double>::infinity();
   };
 
   // Walks on over what is known already, up to the next architecture that is not.
@@ -76,8 +77,10 @@ class LocalSearchStrategy : public Strategy {
   Choices last_;
 };
 
-NASCENT_REGISTER(Strategy, "local-search", "moves to the best neighbour while there is a better one, then starts again",
-                 [](const StrategySetting& setting) { return std::make_unique<LocalSearchStrategy>(setting); });
+NASCENT_REGISTER(
+    Strategy, "local-search", "moves to the best neighbour while there is a better one, then starts again",
+    [](const StrategySetting& setting) { return std::make_unique<LocalSearchStrategy>(setting); },
+    StrategyFacts{.recipe = "local-search"});
 
 }  // namespace
 }  // namespace nascent

@@ -3,12 +3,15 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <limits>
 #include <map>
+#include <numeric>
 #include <set>
 
 #include "nascent/core/error.h"
 #include "nascent/core/files.h"
 #include "nascent/core/text.h"
+#include "nascent/score/probe.h"
 #include "nascent/table/csv.h"
 
 namespace nascent {
@@ -62,6 +65,18 @@ MetricPool read_metric_pool(const std::filesystem::path& file, const std::string
   }
   if (pool.entries.empty()) refuse(file, metric, rows);
   return pool;
+}
+
+std::vector<size_t> best_first(const MetricPool& pool, const std::string& metric) {
+  const bool low = Metric::Registry::instance().at(metric).facts.lower_is_better;
+  std::vector<size_t> order(pool.entries.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  const auto worth = [&](size_t place) {
+    const double value = pool.entries[place].metric;
+    return std::isnan(value) ? -std::numeric_limits<double>::infinity() : low ? -value : value;
+  };
+  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return worth(a) > worth(b); });
+  return order;
 }
 
 }  // namespace nascent

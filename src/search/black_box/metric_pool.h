@@ -19,4 +19,7 @@ struct MetricPool {
 // is not there.
 MetricPool read_metric_pool(const std::filesystem::path& file, const std::string& metric, const Space& space);
 
+// Places of the pool from the best by the metric down; what is no number comes last.
+std::vector<size_t> best_first(const MetricPool& pool, const std::string& metric);
+
 }  // namespace nascent

@@ -16,8 +16,10 @@ class RandomStrategy : public Strategy {
   RandomStream random_;
 };
 
-NASCENT_REGISTER(Strategy, "random", "random search",
-                 [](const StrategySetting& setting) { return std::make_unique<RandomStrategy>(setting); });
+NASCENT_REGISTER(
+    Strategy, "random", "random search",
+    [](const StrategySetting& setting) { return std::make_unique<RandomStrategy>(setting); },
+    StrategyFacts{.recipe = "random"});
 
 }  // namespace
 }  // namespace nascent

@@ -92,8 +92,10 @@ class ReinforceStrategy : public Strategy {
   double sum_ = 0, weight_ = 0;  // of the rewards
 };
 
-NASCENT_REGISTER(Strategy, "reinforce", "policy gradient: a softmax for each choice, a moving baseline",
-                 [](const StrategySetting& setting) { return std::make_unique<ReinforceStrategy>(setting); });
+NASCENT_REGISTER(
+    Strategy, "reinforce", "policy gradient: a softmax for each choice, a moving baseline",
+    [](const StrategySetting& setting) { return std::make_unique<ReinforceStrategy>(setting); },
+    StrategyFacts{.recipe = "reinforce"});
 
 }  // namespace
 }  // namespace nascent

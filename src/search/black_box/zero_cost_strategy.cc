@@ -1,45 +1,21 @@
 // Training-free metrics among the search strategies: validating in the order of a metric, and evolution whose first
 // population is the best of a sample by that metric (Abdelfattah et al., 2021).
 #include <algorithm>
-#include <cmath>
-#include <numeric>
 
-#include "nascent/core/error.h"
-#include "nascent/score/probe.h"
 #include "nascent/search/black_box/metric_pool.h"
 #include "nascent/search/strategy.h"
 
 namespace nascent {
 namespace {
 
-// Places of the pool from the best metric down. Kappa is better where it is lower; what is no number comes last.
-std::vector<size_t> best_first(const MetricPool& pool, bool low_is_better) {
-  std::vector<size_t> order(pool.entries.size());
-  std::iota(order.begin(), order.end(), size_t{0});
-  const auto worth = [&](size_t place) {
-    const double value = pool.entries[place].metric;
-    return std::isnan(value) ? -std::numeric_limits<double>::infinity() : low_is_better ? -value : value;
-  };
-  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return worth(a) > worth(b); });
-  return order;
-}
-
 MetricPool pool_of(const StrategySetting& setting) {
-  if (setting.options.metrics.empty()) {
-    fail(
-        "This strategy goes by training-free metrics: --metrics FILE names a CSV file with the columns arch, {} and "
-        "kappa, as 'nascent score --csv FILE' writes it; 'nascent score --search' takes --all or --sample N instead.",
-        setting.options.metric);
-  }
   return read_metric_pool(setting.options.metrics, setting.options.metric, *setting.space);
 }
 
 class ZeroCostStrategy : public Strategy {
  public:
   explicit ZeroCostStrategy(const StrategySetting& setting)
-      : budget_(setting.budget),
-        pool_(pool_of(setting)),
-        order_(best_first(pool_, Metric::Registry::instance().at(setting.options.metric).facts.lower_is_better)) {}
+      : budget_(setting.budget), pool_(pool_of(setting)), order_(best_first(pool_, setting.options.metric)) {}
 
   std::optional<Proposal> propose() override {
     if (next_ == order_.size()) return std::nullopt;
@@ -79,8 +55,7 @@ class WarmUpStrategy : public Strategy {
       sample.entries.push_back(pool.entries[order[i]]);
     }
     std::vector<Genotype> founders;
-    for (const size_t place :
-         best_first(sample, Metric::Registry::instance().at(setting.options.metric).facts.lower_is_better)) {
+    for (const size_t place : best_first(sample, setting.options.metric)) {
       if (static_cast<int>(founders.size()) == setting.options.population) break;
       founders.push_back(sample.architectures[place]);
     }
@@ -92,12 +67,14 @@ class WarmUpStrategy : public Strategy {
   size_t next_ = 0;
 };
 
-NASCENT_REGISTER(Strategy, "zero-cost", "validates in the order of a training-free metric (needs --metrics)",
-                 [](const StrategySetting& setting) { return std::make_unique<ZeroCostStrategy>(setting); });
-NASCENT_REGISTER(Strategy, "rea-warm-up",
-                 "rea that starts from the best of 1000 by a training-free metric (needs "
-                 "--metrics)",
-                 [](const StrategySetting& setting) { return std::make_unique<WarmUpStrategy>(setting); });
+NASCENT_REGISTER(
+    Strategy, "zero-cost", "validates a pool in the order of a training-free metric",
+    [](const StrategySetting& setting) { return std::make_unique<ZeroCostStrategy>(setting); },
+    StrategyFacts{.pool = true, .recipe = "knas"});
+NASCENT_REGISTER(
+    Strategy, "rea-warm-up", "rea that starts from the best of 1000 of a pool by a training-free metric",
+    [](const StrategySetting& setting) { return std::make_unique<WarmUpStrategy>(setting); },
+    StrategyFacts{.pool = true, .recipe = "rea"});
 
 }  // namespace
 }  // namespace nascent

@@ -1,6 +1,9 @@
 // Gradients of a bilevel problem through the weights: first order (none of it), unrolled, amended.
 #include <ATen/ATen.h>
 
+#include <cmath>
+
+#include "nascent/nn/engine.h"
 #include "nascent/search/one_shot/gradient.h"
 
 namespace nascent {
@@ -11,15 +14,41 @@ void GradientOptions::declare(OptionTable& table) {
       .one_of(ArchitectureGradient::Registry::instance().names());
   section
       .add("second-derivatives", second_derivatives,
-           "unrolled and amended: by finite differences or exactly (double backward)")
-      .one_of({"finite", "exact"});
+           "unrolled and amended: exactly (double backward), or rougher and with less memory by finite differences, "
+           "with "
+           "steps in proportion to the weights or as DARTS has them")
+      .one_of(differentiations());
   section.add("amend", amend, "amended: the amending coefficient").range(0, 1e6);
   section.add("entropy-bonus", entropy_bonus, "reinforce: reward of the policy's entropy").range(0, 1e3);
   section.add("baseline-decay", baseline_decay, "reinforce: decay of the moving average of rewards").range(0, 1);
+  section.add("policy-samples", policy_samples, "reinforce: architectures sampled per step").range(1, 1000);
   section.add("bound", bound, "clipped gradient and xnas update: largest gradient of one image").range(1e-9, 1e9);
 }
 
-Tensors unrolled_gradient(const BilevelLosses& losses, const UnrolledStep& step, Differentiation how) {
+namespace {
+
+double joint_norm(const Tensors& tensors) {
+  double square = 0;
+  for (const auto& tensor : tensors) {
+    if (tensor.defined()) square += tensor.detach().to(at::kDouble).square().sum().item<double>();
+  }
+  return std::sqrt(square);
+}
+
+}  // namespace
+
+Tensors TwoTerms::sum() const {
+  Tensors result;
+  for (size_t i = 0; i < first.size(); ++i) result.push_back(first[i] + second[i]);
+  return result;
+}
+
+double TwoTerms::ratio() const {
+  const double size = joint_norm(first);
+  return size > 0 ? joint_norm(second) / size : 0;
+}
+
+TwoTerms unrolled_gradient(const BilevelLosses& losses, const UnrolledStep& step, Differentiation how) {
   const Tensors inner = dense_gradients(losses.train(), losses.weights);
   Tensors saved;
   {
@@ -40,10 +69,10 @@ Tensors unrolled_gradient(const BilevelLosses& losses, const UnrolledStep& step,
     for (size_t i = 0; i < saved.size(); ++i) at::Tensor(losses.weights[i]).copy_(saved[i]);
   }
   const size_t count = losses.architecture.size();
-  Tensors result(outer.begin(), outer.begin() + static_cast<ptrdiff_t>(count));
+  TwoTerms result{{outer.begin(), outer.begin() + static_cast<ptrdiff_t>(count)}, {}};
   const Tensors of_weights(outer.begin() + static_cast<ptrdiff_t>(count), outer.end());
-  const Tensors mixed = second_product(losses.train, losses.weights, of_weights, losses.architecture, how);
-  for (size_t i = 0; i < count; ++i) result[i] = result[i] - step.rate * mixed[i];
+  result.second = second_product(losses.train, losses.weights, of_weights, losses.architecture, how);
+  for (auto& part : result.second) part = -step.rate * part;
   return result;
 }
 
@@ -71,6 +100,9 @@ class FirstOrderGradient : public ArchitectureGradient {
   OneShotLoss& problem_;
 };
 
+// Kernels have no second derivatives.
+Engine engine_for(Differentiation how) { return how == Differentiation::exact ? Engine::reference : engine(); }
+
 // The losses of one architecture step, remembering what the last validation pass saw.
 struct StepLosses {
   StepLosses(OneShotLoss& problem, const ArchitectureStep& step) {
@@ -86,6 +118,12 @@ struct StepLosses {
   }
   StepLosses(const StepLosses&) = delete;
 
+  ArchitectureGradientResult finish(const TwoTerms& terms) {
+    result.gradients = terms.sum();
+    result.second_ratio = terms.ratio();
+    return std::move(result);
+  }
+
   BilevelLosses losses;
   ArchitectureGradientResult result;
 };
@@ -99,10 +137,10 @@ class UnrolledGradient : public ArchitectureGradient {
         how_(differentiation(setup.options.second_derivatives)) {}
 
   ArchitectureGradientResult compute(const ArchitectureStep& step) override {
+    const EngineScope scope(engine_for(how_));
     StepLosses at(problem_, step);
     const UnrolledStep unrolled{step.weights_lr, weights_.momentum, weights_.weight_decay, optimizer_.velocity()};
-    at.result.gradients = unrolled_gradient(at.losses, unrolled, how_);
-    return std::move(at.result);
+    return at.finish(unrolled_gradient(at.losses, unrolled, how_));
   }
 
  private:
@@ -118,11 +156,10 @@ class AmendedGradient : public ArchitectureGradient {
       : problem_(setup.problem), amend_(setup.options.amend), how_(differentiation(setup.options.second_derivatives)) {}
 
   ArchitectureGradientResult compute(const ArchitectureStep& step) override {
+    const EngineScope scope(engine_for(how_));
     StepLosses at(problem_, step);
-    const Tensors second = amended_term(at.losses, amend_, how_);
-    at.result.gradients = dense_gradients(at.losses.valid(), at.losses.architecture);
-    for (size_t i = 0; i < second.size(); ++i) at.result.gradients[i] = at.result.gradients[i] + second[i];
-    return std::move(at.result);
+    Tensors second = amended_term(at.losses, amend_, how_);
+    return at.finish({dense_gradients(at.losses.valid(), at.losses.architecture), std::move(second)});
   }
 
  private:
@@ -131,12 +168,17 @@ class AmendedGradient : public ArchitectureGradient {
   Differentiation how_;
 };
 
-NASCENT_REGISTER(ArchitectureGradient, "first-order", "weights held fixed (DARTS, first order)",
-                 [](const GradientSetup& setup) { return std::make_unique<FirstOrderGradient>(setup); });
-NASCENT_REGISTER(ArchitectureGradient, "unrolled", "through one step of the weights (DARTS, second order)",
-                 [](const GradientSetup& setup) { return std::make_unique<UnrolledGradient>(setup); });
-NASCENT_REGISTER(ArchitectureGradient, "amended", "with the amended second term (Amended DARTS, eq. 6)",
-                 [](const GradientSetup& setup) { return std::make_unique<AmendedGradient>(setup); });
+NASCENT_REGISTER(
+    ArchitectureGradient, "first-order", "weights held fixed (DARTS, first order)",
+    [](const GradientSetup& setup) { return std::make_unique<FirstOrderGradient>(setup); }, GradientFacts{});
+NASCENT_REGISTER(
+    ArchitectureGradient, "unrolled", "through one step of the weights (DARTS, second order)",
+    [](const GradientSetup& setup) { return std::make_unique<UnrolledGradient>(setup); },
+    GradientFacts{.reads = {"search.second-derivatives"}, .bilevel = true});
+NASCENT_REGISTER(
+    ArchitectureGradient, "amended", "with the amended second term (Amended DARTS, eq. 6)",
+    [](const GradientSetup& setup) { return std::make_unique<AmendedGradient>(setup); },
+    GradientFacts{.reads = {"search.second-derivatives", "search.amend"}, .bilevel = true});
 
 }  // namespace
 }  // namespace nascent

@@ -7,7 +7,6 @@ namespace {
 class BilevelObjective : public Objective {
  public:
   using Objective::Objective;
-  bool holds_out_data() const override { return true; }
 
   SearchStepResult step(const SearchStep& step) override {
     SearchStepResult result;
@@ -24,6 +23,7 @@ class BilevelObjective : public Objective {
     setup_.update.step(computed.gradients, place);
     result.valid_loss = computed.loss;
     result.valid_top1 = computed.top1;
+    result.second_ratio = computed.second_ratio;
   }
 
   void weight_step(const SearchStep& step, SearchStepResult& result) {
@@ -34,8 +34,10 @@ class BilevelObjective : public Objective {
   }
 };
 
-NASCENT_REGISTER(Objective, "bilevel", "architecture on held-out data, weights on training data, in turn",
-                 [](const ObjectiveSetup& setup) { return std::make_unique<BilevelObjective>(setup); });
+NASCENT_REGISTER(
+    Objective, "bilevel", "architecture on held-out data, weights on training data, in turn",
+    [](const ObjectiveSetup& setup) { return std::make_unique<BilevelObjective>(setup); },
+    ObjectiveFacts{.holds_out = true});
 
 }  // namespace
 }  // namespace nascent

@@ -14,37 +14,53 @@ class ClippedGradient : public ArchitectureGradient {
   ArchitectureGradientResult compute(const ArchitectureStep& step) override {
     const Mixture mixture = problem_.relaxation().mixture(step.place);
     const int64_t images = step.valid.labels.size(0);
-    // Every image gets a copy of the weights, so that one backward pass tells their gradients apart.
+    // Every image gets a copy of the operations' weights, so that one backward pass tells their gradients apart. Edges
+    // are weighted for the whole batch: it is the mean of their gradients that is clipped.
     Mixture per_image = mixture;
-    Tensors copies;
+    Tensors outputs, copies;
     for (auto& [type, cell] : per_image) {
-      cell.ops = cell.ops.detach().unsqueeze(-1).repeat({1, 1, images}).requires_grad_();
-      if (cell.edges.defined()) cell.edges = cell.edges.detach();
-      copies.push_back(cell.ops);
-    }
-    const auto loss = problem_.loss(step.valid, per_image);
-    const Tensors of_images = dense_gradients(loss.value, copies);
-
-    Tensors outputs, clipped;
-    for (const auto& [type, cell] : mixture) {
-      // The loss is a mean: times the number of images, each column is the gradient of that image's own loss.
-      const at::Tensor each = of_images[outputs.size()] * static_cast<double>(images);
-      clipped.push_back(each.clamp(-bound_, bound_).mean(-1));
       outputs.push_back(cell.ops);
+      cell.ops = cell.ops.detach().unsqueeze(-1).repeat({1, 1, images}).requires_grad_();
+      copies.push_back(cell.ops);
+      if (!cell.edges.defined()) continue;
+      outputs.push_back(cell.edges);
+      cell.edges = cell.edges.detach().clone().requires_grad_();
+      copies.push_back(cell.edges);
+    }
+    const auto loss = problem_.loss(step.valid, per_image, step.place);
+    Tensors clipped = dense_gradients(loss.value, copies);
+    for (auto& part : clipped) {
+      // The loss is a mean: times the number of images, each column is the gradient of that image's own loss.
+      if (part.dim() == 3) part = (part * static_cast<double>(images)).clamp(-bound_, bound_).mean(-1);
+      part = part.clamp(-bound_, bound_);
     }
     ArchitectureGradientResult result{{}, loss.value.item<double>(), loss.top1};
     result.gradients =
         torch::autograd::grad(outputs, problem_.architecture(), clipped, c10::nullopt, false, /*allow_unused=*/true);
+    add_penalty(step.place, result);
     return result;
   }
 
  private:
+  // Penalties are no sum over images: nothing of theirs is clipped here.
+  void add_penalty(const SearchPlace& place, ArchitectureGradientResult& result) {
+    const at::Tensor penalty = problem_.penalty(place);
+    const Tensors more = gradients(penalty, problem_.architecture());
+    for (size_t i = 0; i < more.size(); ++i) {
+      if (!more[i].defined()) continue;
+      result.gradients[i] = result.gradients[i].defined() ? result.gradients[i] + more[i] : more[i];
+    }
+    result.loss += penalty.item<double>();
+  }
+
   OneShotLoss& problem_;
   double bound_;
 };
 
-NASCENT_REGISTER(ArchitectureGradient, "clipped", "first order, with every image's contribution clipped (XNAS)",
-                 [](const GradientSetup& setup) { return std::make_unique<ClippedGradient>(setup); });
+NASCENT_REGISTER(
+    ArchitectureGradient, "clipped", "first order, with every image's contribution clipped (XNAS)",
+    [](const GradientSetup& setup) { return std::make_unique<ClippedGradient>(setup); },
+    GradientFacts{.reads = {"search.bound"}, .bilevel = true});
 
 }  // namespace
 }  // namespace nascent

@@ -85,7 +85,10 @@ class Choices {
 class ControllerRelaxation : public Relaxation {
  public:
   explicit ControllerRelaxation(const RelaxationSetup& setup)
-      : space_(setup.space), choices_(setup.space), options_(choices_.largest()) {
+      : space_(setup.space),
+        drawn_(without(setup.space, setup.options.exclude)),
+        choices_(*drawn_),
+        options_(choices_.largest()) {
     // Row 0 of the embedding starts the sequence; row i + 1 tells that choice i was made.
     embedding_ = weights({options_ + 1, kHidden}, setup.seed, "embedding");
     input_ = weights({4 * kHidden, kHidden}, setup.seed, "input");
@@ -188,13 +191,16 @@ class ControllerRelaxation : public Relaxation {
   }
 
   const Space& space_;
+  std::shared_ptr<const Space> drawn_;  // without what is excluded
   Choices choices_;
   int64_t options_;
   at::Tensor embedding_, input_, hidden_, output_, bias_;
 };
 
-NASCENT_REGISTER(Relaxation, "controller", "an LSTM draws one architecture at a time (ENAS)",
-                 [](const RelaxationSetup& setup) { return std::make_unique<ControllerRelaxation>(setup); });
+NASCENT_REGISTER(
+    Relaxation, "controller", "an LSTM draws one architecture at a time (ENAS)",
+    [](const RelaxationSetup& setup) { return std::make_unique<ControllerRelaxation>(setup); },
+    RelaxationFacts{.domains = {}, .reads = {}, .differentiable = false, .has_policy = true});
 
 }  // namespace
 }  // namespace nascent

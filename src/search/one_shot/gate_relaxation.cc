@@ -16,6 +16,9 @@ class GateRelaxation : public Relaxation {
   explicit GateRelaxation(const RelaxationSetup& setup) : space_(setup.space), options_(setup.options) {
     const auto ops = static_cast<int64_t>(setup.space.ops().size());
     const auto excluded = excluded_indices(options_.exclude, setup.space.ops());
+    for (int op = 0; op < static_cast<int>(ops); ++op) {
+      if (std::find(excluded.begin(), excluded.end(), op) == excluded.end()) left_.push_back(op);
+    }
     for (const auto& cell : setup.space.cells()) {
       Gates& gates = gates_[cell.type];
       gates.ops = initial({Space::sites(cell), ops}, setup.seed, "gates " + cell.type);
@@ -49,10 +52,32 @@ class GateRelaxation : public Relaxation {
   // The probability that a gate is open at all (Theorem 3).
   Mixture probabilities(const SearchPlace& place) const override {
     Mixture result;
-    const double shift = options_.temperature_at(place) * std::log(-options_.stretch_low / options_.stretch_high);
+    const double shift = shift_at(place);
     for (const auto& [type, gates] : gates_) {
       result[type].ops = (gates.ops - shift).sigmoid();
       if (gates.edges.defined()) result[type].edges = (gates.edges - shift).sigmoid();
+    }
+    return result;
+  }
+
+  // In double, where no probability rounds to 1 that matters: at a temperature of 10 all of them do in float.
+  Mixture log_strengths(const SearchPlace& place) const override {
+    const double shift = std::max(shift_at(place), kLeastShift);
+    const auto log_open = [&](const at::Tensor& logits) { return -(shift - doubled(logits)).exp().log1p(); };
+    Mixture result;
+    for (const auto& [type, gates] : gates_) {
+      result[type].ops = log_open(gates.ops);
+      if (gates.edges.defined()) result[type].edges = log_open(gates.edges);
+    }
+    return result;
+  }
+
+  Mixture expected(const SearchPlace& place) const override {
+    at::NoGradGuard no_grad;
+    Mixture result;
+    for (const auto& [type, gates] : gates_) {
+      result[type].ops = mean_gate(gates.ops, place);
+      if (gates.edges.defined()) result[type].edges = mean_gate(gates.edges, place);
     }
     return result;
   }
@@ -76,6 +101,25 @@ class GateRelaxation : public Relaxation {
   }
 
  private:
+  // Below it exp(shift) is 0 even in double; what is far from closing is then ranked as if it were a little closer.
+  static constexpr double kLeastShift = -600;
+
+  static at::Tensor doubled(const at::Tensor& logits) { return logits.detach().to(at::kDouble); }
+
+  double shift_at(const SearchPlace& place) const {
+    return options_.temperature_at(place) * std::log(-options_.stretch_low / options_.stretch_high);
+  }
+
+  // E[g] is the integral over t from 0 to 1 of P(g > t) = sigmoid(beta - temperature * logit((t - low) / (high -
+  // low))).
+  at::Tensor mean_gate(const at::Tensor& logits, const SearchPlace& place) const {
+    constexpr int kPoints = 256;
+    const double low = options_.stretch_low, high = options_.stretch_high;
+    const at::Tensor t = (at::arange(kPoints, at::kDouble) + 0.5) / kPoints;
+    const at::Tensor threshold = options_.temperature_at(place) * ((t - low) / (high - low)).logit();
+    return (doubled(logits).unsqueeze(-1) - threshold).sigmoid().mean(-1).to(at::kFloat);
+  }
+
   // Logits of one type of cell.
   struct Gates {
     at::Tensor ops, edges;  // edges: undefined where they are not weighted
@@ -98,15 +142,18 @@ class GateRelaxation : public Relaxation {
     return (low + (high - low) * soft).clamp(0, 1);
   }
 
-  // Which candidates run in this step; empty: all of them.
+  // Which candidates run in this step; empty: all of them. What is excluded takes no place among them.
   std::vector<std::vector<int>> sample_active(const std::string& type, int64_t sites, int64_t ops,
                                               const SearchPlace& place) const {
-    if (options_.sampled_ops == 0 || options_.sampled_ops >= ops) return {};
+    const auto left = static_cast<int64_t>(left_.size());
+    const int64_t count = options_.sampled_ops == 0 ? left : std::min<int64_t>(options_.sampled_ops, left);
+    if (count == ops) return {};
     RandomStream random = stream_at(place, "active " + type);
     std::vector<std::vector<int>> active;
     for (int64_t site = 0; site < sites; ++site) {
-      const auto order = random.permutation(ops);
-      std::vector<int> chosen(order.begin(), order.begin() + options_.sampled_ops);
+      const auto order = random.permutation(left);
+      std::vector<int> chosen;
+      for (int64_t i = 0; i < count; ++i) chosen.push_back(left_[static_cast<size_t>(order[static_cast<size_t>(i)])]);
       std::sort(chosen.begin(), chosen.end());
       active.push_back(std::move(chosen));
     }
@@ -115,11 +162,16 @@ class GateRelaxation : public Relaxation {
 
   const Space& space_;
   RelaxationOptions options_;
+  std::vector<int> left_;  // operations that are not excluded
   std::map<std::string, Gates> gates_;
 };
 
-NASCENT_REGISTER(Relaxation, "gates", "an independent hard-concrete gate per candidate (PR-DARTS)",
-                 [](const RelaxationSetup& setup) { return std::make_unique<GateRelaxation>(setup); });
+NASCENT_REGISTER(
+    Relaxation, "gates", "an independent hard-concrete gate per candidate (PR-DARTS)",
+    [](const RelaxationSetup& setup) { return std::make_unique<GateRelaxation>(setup); },
+    RelaxationFacts{.domains = {"logits"},
+                    .reads = {"search.edge-weights", "search.spread", "search.temperature", "search.temperature-end",
+                              "search.anneal", "search.stretch-low", "search.stretch-high", "search.sampled-ops"}});
 
 }  // namespace
 }  // namespace nascent

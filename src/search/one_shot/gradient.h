@@ -15,11 +15,12 @@ namespace nascent {
 
 struct GradientOptions {
   std::string gradient = "first-order";
-  std::string second_derivatives = "finite";  // or "exact"
-  double amend = 0.1;                         // the amending coefficient
-  double entropy_bonus = 1e-4;                // reinforce
-  double baseline_decay = 0.99;               // reinforce
-  double bound = 1;                           // clipped: largest gradient of one image; xnas counts on it
+  std::string second_derivatives = "exact";  // see train/second_order.h
+  double amend = 0.1;                        // the amending coefficient
+  double entropy_bonus = 1e-4;               // reinforce
+  double baseline_decay = 0.99;              // reinforce
+  int policy_samples = 1;                    // reinforce: architectures that a step compares
+  double bound = 1;                          // clipped: largest gradient of one image; xnas counts on it
   void declare(OptionTable& table);
 };
 
@@ -32,12 +33,19 @@ struct BilevelLosses {
 // How the weights would move: w - rate * (gradient + decay * w + momentum * velocity).
 struct UnrolledStep {
   double rate = 0, momentum = 0, decay = 0;
-  Tensors velocity;  // empty: none yet
+  Tensors velocity{};  // empty: none yet
 };
 
-// DARTS, second order: the gradient at the weights after one step, corrected for that step's dependence on the
+// A gradient in two terms: with the weights held fixed, and through them. Their sum is what moves the architecture.
+struct TwoTerms {
+  Tensors first, second;
+  Tensors sum() const;
+  double ratio() const;  // |second| / |first|; 0 where the first is 0
+};
+
+// DARTS, second order: the gradient at the weights after one step, and the correction for that step's dependence on the
 // architecture.
-Tensors unrolled_gradient(const BilevelLosses& losses, const UnrolledStep& step, Differentiation how);
+TwoTerms unrolled_gradient(const BilevelLosses& losses, const UnrolledStep& step, Differentiation how);
 // The amended second term, -coefficient * (mixed derivative) * H * (validation gradient) (amended-darts, eq. 6),
 // without the first.
 Tensors amended_term(const BilevelLosses& losses, double coefficient, Differentiation how);
@@ -59,12 +67,20 @@ struct ArchitectureStep {
 struct ArchitectureGradientResult {
   Tensors gradients;          // one per OneShotLoss::architecture(), undefined where there is none
   double loss = 0, top1 = 0;  // on the validation batch
+  double second_ratio = -1;   // TwoTerms::ratio; -1: there is one term only
+};
+
+struct GradientFacts {
+  std::vector<std::string> reads{};  // keys of options that only some gradients make use of (see method_check.h)
+  bool bilevel = false;              // it needs data that the weights do not see
+  bool policy = false;               // of a policy: nothing flows through the supernet
 };
 
 class ArchitectureGradient : public Stateful {
  public:
   static std::string kind() { return "architecture gradient"; }
-  using Registry = nascent::Registry<ArchitectureGradient, std::unique_ptr<ArchitectureGradient>(const GradientSetup&)>;
+  using Registry = nascent::Registry<ArchitectureGradient, std::unique_ptr<ArchitectureGradient>(const GradientSetup&),
+                                     GradientFacts>;
   virtual ArchitectureGradientResult compute(const ArchitectureStep& step) = 0;
   void save(State&, const std::string&) const override {}
   void load(const State&, const std::string&) override {}

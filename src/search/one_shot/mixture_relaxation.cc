@@ -11,17 +11,14 @@ class MixtureRelaxation : public ArchitectureRelaxation {
   Mixture mixture(const SearchPlace&) const override { return architecture_.probabilities(); }
 };
 
-auto maker(const std::string& domain) {
-  return [domain](const RelaxationSetup& setup) {
-    RelaxationOptions options = setup.options;
-    options.domain = domain;
-    return std::make_unique<MixtureRelaxation>(RelaxationSetup{setup.space, options, setup.seed});
-  };
-}
-
-NASCENT_REGISTER(Relaxation, "softmax", "every candidate runs, weighted by a softmax (DARTS)", maker("logits"));
-NASCENT_REGISTER(Relaxation, "simplex", "every candidate runs, weighted by a point of the simplex (GAEA)",
-                 maker("simplex"));
+NASCENT_REGISTER(
+    Relaxation, "softmax", "every candidate runs, weighted by a softmax (DARTS)",
+    [](const RelaxationSetup& setup) { return std::make_unique<MixtureRelaxation>(setup, Domain::logits); },
+    RelaxationFacts{.domains = {"logits"}, .reads = {"search.edge-weights", "search.spread"}});
+NASCENT_REGISTER(
+    Relaxation, "simplex", "every candidate runs, weighted by a point of the simplex (GAEA)",
+    [](const RelaxationSetup& setup) { return std::make_unique<MixtureRelaxation>(setup, Domain::simplex); },
+    RelaxationFacts{.domains = {"simplex"}, .reads = {"search.edge-weights"}});
 
 }  // namespace
 }  // namespace nascent

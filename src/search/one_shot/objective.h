@@ -22,7 +22,7 @@ struct ObjectiveSetup {
   Optimizer& weights;
   double clip = 0;  // largest norm of the weights' gradient
   // Single level: which block of parameters a step moves, "both", or one of the two, "cyclic" or "random" (GAEA,
-  // Algorithm 1).
+  // Algorithm 1), or both on batches of their own, "two-batches" (GAEA, as released).
   std::string blocks = "both";
 };
 
@@ -37,17 +37,21 @@ struct SearchStepResult {
   double train_loss = 0, train_top1 = 0;
   double valid_loss = 0, valid_top1 = 0;
   double gradient_norm = 0;  // of the weights, before clipping; 0 where they rested
+  double second_ratio = -1;  // of the architecture gradient's two terms; -1: it has one only
+};
+
+struct ObjectiveFacts {
+  std::vector<std::string> reads{};  // keys of options that only some objectives make use of (see method_check.h)
+  bool holds_out = false;            // the architecture is judged by data that the weights never see
 };
 
 class Objective {
  public:
   static std::string kind() { return "objective"; }
-  using Registry = nascent::Registry<Objective, std::unique_ptr<Objective>(const ObjectiveSetup&)>;
+  using Registry = nascent::Registry<Objective, std::unique_ptr<Objective>(const ObjectiveSetup&), ObjectiveFacts>;
 
   explicit Objective(const ObjectiveSetup& setup) : setup_(setup) {}
   virtual ~Objective() = default;
-  // True where the architecture is judged by data that the weights never see.
-  virtual bool holds_out_data() const = 0;
   virtual SearchStepResult step(const SearchStep& step) = 0;
 
  protected:

@@ -37,8 +37,10 @@ class OneHotCell {
     const auto it = std::find(ops_.begin(), ops_.end(), op);
     if (it == ops_.end()) fail("The genotype has the operation '{}', which the space does not know.", op);
     const int index = static_cast<int>(it - ops_.begin());
-    mixture_.ops[site][index] = 1;
-    mixture_.active[site] = {index};
+    mixture_.ops[site][index] += 1;  // an edge that is taken twice counts twice
+    auto& active = mixture_.active[site];
+    if (std::find(active.begin(), active.end(), index) == active.end()) active.push_back(index);
+    std::sort(active.begin(), active.end());
   }
 
   void set_edge(int row) {

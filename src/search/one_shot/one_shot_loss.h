@@ -14,10 +14,16 @@
 
 namespace nascent {
 
+// What makes the supernet's training harder, as in the training of what is found.
+struct SupernetRegularisation {
+  double drop_path = 0;         // probability of dropping an edge at the end; it rises in a line from 0
+  double auxiliary_weight = 0;  // of the loss of the auxiliary head, where the supernet has one
+};
+
 class OneShotLoss {
  public:
   OneShotLoss(std::shared_ptr<Network> supernet, Relaxation& relaxation,
-              std::vector<std::unique_ptr<Regulariser>> regularisers);
+              std::vector<std::unique_ptr<Regulariser>> regularisers, SupernetRegularisation hardening = {});
 
   struct Loss {
     at::Tensor value;  // what is minimised
@@ -26,8 +32,8 @@ class OneShotLoss {
   // Cross-entropy of the batch under the relaxation's mixture at `place`; `regularised` adds the penalty of the
   // architecture.
   Loss loss(const TensorBatch& batch, const SearchPlace& place, bool regularised = false);
-  // The same under a given mixture.
-  Loss loss(const TensorBatch& batch, const Mixture& mixture);
+  // The same under a given mixture; `place` decides which paths are dropped.
+  Loss loss(const TensorBatch& batch, const Mixture& mixture, const SearchPlace& place = {});
   // What the regularisers add up to; a scalar zero where there are none.
   at::Tensor penalty(const SearchPlace& place) const;
 
@@ -40,6 +46,7 @@ class OneShotLoss {
   std::shared_ptr<Network> supernet_;
   Relaxation& relaxation_;
   std::vector<std::unique_ptr<Regulariser>> regularisers_;
+  SupernetRegularisation hardening_;
   Tensors weights_;
 };
 

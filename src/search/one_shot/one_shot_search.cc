@@ -6,7 +6,9 @@
 
 #include "nascent/core/log.h"
 #include "nascent/search/one_shot/collapse.h"
+#include "nascent/search/one_shot/method_check.h"
 #include "nascent/search/one_shot/one_hot.h"
+#include "nascent/train/predictions.h"
 #include "nascent/train/weights.h"
 
 namespace nascent {
@@ -24,15 +26,20 @@ void OneShotOptions::declare(OptionTable& table) {
       .one_of(Objective::Registry::instance().names());
   section
       .add("blocks", blocks,
-           "single level: a step moves both weights and architecture, or one of them, in turn or drawn by lot")
-      .one_of({"both", "cyclic", "random"});
-  section.add("discretisation", discretisation, "how what was learnt becomes a cell")
+           "single level: a step moves both weights and architecture, on one batch or on two, or one of them, in turn "
+           "or "
+           "at random")
+      .one_of({"both", "two-batches", "cyclic", "random"});
+  section.add("discretisation", discretisation, "how the final cell is derived")
       .one_of(Discretisation::Registry::instance().names());
   section.add("samples", samples, "best-sample: architectures that are compared").range(1, 1e6);
   section
       .add("judge-images", judge_images,
-           "held-out images that score the supernet before and after discretisation, every epoch; 0: none")
+           "held-out images (training images where nothing is held out) that score the supernet before and after "
+           "discretisation, every epoch; 0: none")
       .at_least(0);
+  section.add("auxiliary-weight", auxiliary_weight, "of the loss of the supernet's auxiliary head (network.auxiliary)")
+      .range(0, 10);
   section.add("regularisers", regularisers,
               "penalties on the architecture, each a name and a strength, as in \"entropy 0.1\"");
   relaxation.declare(table);
@@ -42,24 +49,6 @@ void OneShotOptions::declare(OptionTable& table) {
   schedule.declare(table, "weights");
 }
 
-namespace {
-
-// Puts the buffers of a network (running statistics of batch norms) back when it goes.
-class StatisticsGuard {
- public:
-  explicit StatisticsGuard(const Network& network) {
-    for (const auto& item : network.named_buffers()) buffers_.emplace_back(item.key(), item.value());
-    saved_ = copy_of(buffers_);
-  }
-  ~StatisticsGuard() { assign(saved_, buffers_); }
-  StatisticsGuard(const StatisticsGuard&) = delete;
-
- private:
-  Weights buffers_, saved_;
-};
-
-}  // namespace
-
 void OneShotSearch::EpochSums::add(const SearchStepResult& result, bool judged) {
   ++steps;
   train_loss += result.train_loss;
@@ -68,15 +57,22 @@ void OneShotSearch::EpochSums::add(const SearchStepResult& result, bool judged) 
   ++valid_steps;
   valid_loss += result.valid_loss;
   valid_top1 += result.valid_top1;
+  second_ratio += std::max(0.0, result.second_ratio);
 }
 
 OneShotSearch::OneShotSearch(std::shared_ptr<const Space> space, std::shared_ptr<Network> supernet,
                              const LoaderMaker& loaders, const OneShotOptions& options, uint64_t seed)
     : space_(std::move(space)), supernet_(std::move(supernet)), loaders_(loaders), options_(options), seed_(seed) {
+  check_method(options_, *space_);
+  if (supernet_->plan().auxiliary.empty() && options_.auxiliary_weight != OneShotOptions().auxiliary_weight) {
+    fail("--auxiliary-weight {}: the supernet has no auxiliary head. Switch network.auxiliary on.",
+         options_.auxiliary_weight);
+  }
   relaxation_ = Relaxation::Registry::instance().make(options.relaxation.relaxation,
                                                       RelaxationSetup{*space_, options_.relaxation, seed});
-  problem_ = std::make_unique<OneShotLoss>(supernet_, *relaxation_,
-                                           make_regularisers(options.regularisers, *space_, supernet_->plan()));
+  problem_ = std::make_unique<OneShotLoss>(
+      supernet_, *relaxation_, make_regularisers(options.regularisers, *space_, supernet_->plan()),
+      SupernetRegularisation{.drop_path = options_.drop_path, .auxiliary_weight = options_.auxiliary_weight});
   weights_ = make_optimizer(options_.weights, problem_->weights());
   update_ = ArchitectureUpdate::Registry::instance().make(
       options.update.update, UpdateSetup{options_.update, *relaxation_, options_.gradient.bound});
@@ -85,21 +81,13 @@ OneShotSearch::OneShotSearch(std::shared_ptr<const Space> space, std::shared_ptr
   objective_ = Objective::Registry::instance().make(
       options.objective,
       ObjectiveSetup{*problem_, *gradient_, *update_, *weights_, options.weights.clip, options.blocks});
-  const bool holds_out = objective_->holds_out_data();
-  if (holds_out && options.blocks != "both") {
-    fail(
-        "--blocks {} is how a single-level search shares out its steps; with --objective {} weights and architecture "
-        "take turns on data of their own. Use --objective single-level, or --blocks both.",
-        options.blocks, options.objective);
+  train_ = loaders(SearchData::train);
+  // Where nothing about the architecture is learnt, nobody looks at held-out images during the search.
+  if (holds_out()) {
+    if (!relaxation_->parameters().empty()) second_ = loaders(SearchData::held_out);
+  } else if (options.blocks == "two-batches") {
+    second_ = loaders(SearchData::train_again);
   }
-  if (!holds_out && options.gradient.gradient != "first-order") {
-    fail(
-        "The gradient '{}' belongs to a bilevel problem; with --objective {} there is one loss and only --gradient "
-        "first-order.",
-        options.gradient.gradient, options.objective);
-  }
-  train_ = loaders(holds_out ? SearchData::train : SearchData::all);
-  if (holds_out) held_out_ = loaders(SearchData::held_out);
   here_ = place(0, 0);
   supernet_->train();
 }
@@ -109,34 +97,57 @@ OneShotSearch::~OneShotSearch() = default;
 Genotype OneShotSearch::genotype() {
   return Discretisation::Registry::instance().make(
       options_.discretisation,
-      DiscretisationSetup{*space_, probabilities(),
+      DiscretisationSetup{*space_, relaxation_->log_strengths(here_),
                           [this](uint64_t index) { return relaxation_->sample(here_, index); },
                           [this](const Genotype& genotype) { return shared_accuracy(genotype); }, options_.samples});
 }
 
 Genotype OneShotSearch::leaning() const {
-  return strongest_genotype(*space_, probabilities(), options_.discretisation == "edge-weighted");
+  if (relaxation_->parameters().empty()) return relaxation_->sample(here_, 0);
+  return strongest_genotype(*space_, relaxation_->log_strengths(here_),
+                            Discretisation::Registry::instance().at(options_.discretisation).facts.ranking);
 }
 
-double OneShotSearch::mixture_accuracy() { return accuracy(probabilities()); }
+bool OneShotSearch::holds_out() const { return Objective::Registry::instance().at(options_.objective).facts.holds_out; }
+
+bool OneShotSearch::needs_plain_operations() const {
+  const auto& reads = ArchitectureGradient::Registry::instance().at(options_.gradient.gradient).facts.reads;
+  return std::find(reads.begin(), reads.end(), "search.second-derivatives") != reads.end() &&
+         differentiation(options_.gradient.second_derivatives) == Differentiation::exact;
+}
+
+Loader& OneShotSearch::judge() {
+  if (!judge_) judge_ = loaders_(SearchData::judge);
+  if (!judge_) {
+    judge_ = loaders_(SearchData::judge_train);
+    judges_training_ = true;
+  }
+  return *judge_;
+}
+
+std::string OneShotSearch::judged_on() {
+  judge();
+  return judges_training_ ? "train_" : "";
+}
+
+std::string OneShotSearch::describe_data() {
+  if (holds_out() && second_)
+    return fmt::format("{} images train the weights, {} the architecture", train_->size(), second_->size());
+  if (holds_out()) return fmt::format("{} images train the weights, the others are held out", train_->size());
+  const std::string trained = fmt::format("{} images train weights and architecture", train_->size());
+  judge();
+  return judges_training_ ? trained : fmt::format("{}, {} are held out", trained, judge_->size());
+}
+
+double OneShotSearch::mixture_accuracy() { return accuracy(relaxation_->expected(here_)); }
 double OneShotSearch::shared_accuracy(const Genotype& genotype) { return accuracy(one_hot(*space_, genotype)); }
 
 // Batch norms use the statistics of each batch: those gathered under the mixture would not fit a single architecture.
 double OneShotSearch::accuracy(const Mixture& mixture) {
-  at::NoGradGuard no_grad;
-  if (!judge_) judge_ = loaders_(SearchData::judge);
-  const StatisticsGuard keep_running_statistics(*supernet_);
-  int64_t correct = 0, images = 0;
-  const int64_t enough = options_.judge_images > 0 ? options_.judge_images : judge_->size();
-  judge_->start(0);
-  while (images < enough) {
-    auto batch = judge_->next();
-    if (!batch) break;
-    const TensorBatch tensors = to_tensors(std::move(*batch));
-    correct += count_top(supernet_->forward(tensors.images, {.mixture = &mixture}).logits, tensors.labels, 1);
-    images += tensors.labels.size(0);
-  }
-  return images > 0 ? 100.0 * static_cast<double>(correct) / static_cast<double>(images) : 0;
+  judge();
+  return top1(
+      predict(*supernet_, *judge_,
+              {.norms = NormStatistics::batch, .images = options_.judge_images, .context = {.mixture = &mixture}}));
 }
 
 SearchPlace OneShotSearch::place(int64_t epoch, int64_t step) const {
@@ -152,15 +163,14 @@ void OneShotSearch::start_epoch(int64_t epoch, int64_t first_step, EventSink&) {
   train_->start(epoch, first_step);
   // The held-out part may be smaller than the training part: it is passed over again within an epoch, in a new order
   // each time.
-  if (held_out_)
-    held_out_->start(epoch * steps() + first_step / held_out_->batches(), first_step % held_out_->batches());
+  if (second_) second_->start(epoch * steps() + first_step / second_->batches(), first_step % second_->batches());
   if (first_step == 0) sums_ = {};
 }
 
-TensorBatch OneShotSearch::next_held_out(int64_t epoch, int64_t step) {
-  if (!held_out_) return {};
-  if (step > 0 && step % held_out_->batches() == 0) held_out_->start(epoch * steps() + step / held_out_->batches());
-  return to_tensors(*held_out_->next());
+TensorBatch OneShotSearch::next_second(int64_t epoch, int64_t step) {
+  if (!second_) return {};
+  if (step > 0 && step % second_->batches() == 0) second_->start(epoch * steps() + step / second_->batches());
+  return to_tensors(*second_->next());
 }
 
 StepReport OneShotSearch::step(int64_t epoch, int64_t step, EventSink& events) {
@@ -169,13 +179,13 @@ StepReport OneShotSearch::step(int64_t epoch, int64_t step, EventSink& events) {
   report.batch = batch.describe();
   SearchStep work;
   work.train = to_tensors(std::move(batch));
-  work.valid = next_held_out(epoch, step);
+  work.valid = next_second(epoch, step);
   work.place = place(epoch, step);
   work.weights_lr = weights_lr(epoch, step);
   // Where nothing about the architecture is learnt there is nothing to move.
   work.architecture_frozen = epoch < options_.freeze_epochs || relaxation_->parameters().empty();
   const SearchStepResult result = objective_->step(work);
-  const bool judged = objective_->holds_out_data() && !work.architecture_frozen;
+  const bool judged = holds_out() && !work.architecture_frozen;
   sums_.add(result, judged);
   here_ = place(epoch, step + 1);
   report.loss = judged ? result.train_loss + result.valid_loss : result.train_loss;
@@ -185,6 +195,7 @@ StepReport OneShotSearch::step(int64_t epoch, int64_t step, EventSink& events) {
   Json values = {{"train_loss", result.train_loss}, {"train_top1", result.train_top1}, {"lr", work.weights_lr}};
   if (result.gradient_norm > 0) values["grad_norm"] = result.gradient_norm;
   if (judged) values.update({{"valid_loss", result.valid_loss}, {"valid_top1", result.valid_top1}});
+  if (result.second_ratio >= 0) values["second_order_ratio"] = result.second_ratio;
   events.emit({"step", epoch, work.place.step + 1, std::move(values)});
   return report;
 }
@@ -233,12 +244,13 @@ void OneShotSearch::end_epoch(int64_t epoch, EventSink& events) {
   if (sums_.valid_steps > 0) {
     const auto judged = static_cast<double>(sums_.valid_steps);
     values.update({{"valid_loss", sums_.valid_loss / judged}, {"valid_top1", sums_.valid_top1 / judged}});
+    if (sums_.second_ratio > 0) values["second_order_ratio"] = sums_.second_ratio / judged;
   }
   values["lr"] = weights_lr(epoch, steps() - 1);
   values["entropy"] = mean_entropy(probabilities);
   if (options_.judge_images > 0) {
-    values["supernet_top1"] = mixture_accuracy();
-    values["discretised_top1"] = shared_accuracy(current);
+    values["supernet_" + judged_on() + "top1"] = mixture_accuracy();
+    values["discretised_" + judged_on() + "top1"] = shared_accuracy(current);
   }
   int skips = 0;
   for (const auto& cell : current.cells) skips += skip_connections(cell);
@@ -273,8 +285,8 @@ void OneShotSearch::save(State& state, const std::string& prefix) const {
   update_->save(state, prefix + "update.");
   gradient_->save(state, prefix + "gradient.");
   weights_->save(state, prefix + "weights.");
-  state.values[prefix + "sums"] = {sums_.steps,      sums_.train_loss, sums_.train_top1,
-                                   sums_.valid_loss, sums_.valid_top1, sums_.valid_steps};
+  state.values[prefix + "sums"] = {sums_.steps,      sums_.train_loss,  sums_.train_top1,  sums_.valid_loss,
+                                   sums_.valid_top1, sums_.valid_steps, sums_.second_ratio};
   state.values[prefix + "here"] = {here_.epoch, here_.step};
 }
 
@@ -285,7 +297,7 @@ void OneShotSearch::load(const State& state, const std::string& prefix) {
   gradient_->load(state, prefix + "gradient.");
   weights_->load(state, prefix + "weights.");
   const Json& sums = state.value(prefix + "sums");
-  sums_ = {sums[0], sums[1], sums[2], sums[3], sums[4], sums[5]};
+  sums_ = {sums[0], sums[1], sums[2], sums[3], sums[4], sums[5], sums[6]};
   here_.epoch = state.value(prefix + "here")[0];
   here_.step = state.value(prefix + "here")[1];
 }

@@ -25,10 +25,12 @@ struct OneShotOptions {
   int epochs = 50;
   int freeze_epochs = 0;  // the architecture rests for so many epochs at the start
   std::string objective = "bilevel";
-  std::string blocks = "both";  // single level: what a step moves: "both", or one block, "cyclic" or "random"
+  std::string blocks = "both";  // single level: what a step moves (ObjectiveSetup::blocks)
   std::string discretisation = "strongest";
-  int samples = 100;     // best-sample: architectures that are compared
-  int judge_images = 0;  // held-out images that score the supernet before and after discretisation; 0: none
+  int samples = 100;              // best-sample: architectures that are compared
+  int judge_images = 0;           // images that score the supernet before and after discretisation; 0: none
+  double auxiliary_weight = 0.4;  // of the loss of the supernet's auxiliary head, where it has one
+  double drop_path = 0;           // at the end of the search; the caller takes it from NetworkOptions
   std::vector<std::string> regularisers;
   RelaxationOptions relaxation;
   GradientOptions gradient;
@@ -40,9 +42,15 @@ struct OneShotOptions {
   void declare(OptionTable& table);  // sections "search", "architecture", "weights"
 };
 
-// Parts of the training data that a search may ask for: all of it, the two sides of the train/valid split, or the
-// held-out side as it is, in order and without augmentation, to judge by.
-enum class SearchData { all, train, held_out, judge };
+// Parts of the data that a search may ask for. A single-level search holds out as little as the split says, most often
+// nothing; a bilevel one must.
+enum class SearchData {
+  train,        // shuffled and augmented: what the weights learn from
+  train_again,  // the same in another order
+  held_out,     // shuffled and augmented: what judges the architecture
+  judge,        // the held-out side as it is, in order, to judge by; null where nothing is held out
+  judge_train   // the same of the training side
+};
 using LoaderMaker = std::function<std::unique_ptr<Loader>(SearchData)>;
 
 class OneShotSearch : public Job {
@@ -52,16 +60,22 @@ class OneShotSearch : public Job {
                 const OneShotOptions& options, uint64_t seed);
   ~OneShotSearch() override;
 
-  // What the search has found so far, by its discretisation.
   int candidates_at_once() const { return relaxation_->candidates_at_once(); }
+  // True where a step takes second derivatives, which the kernels do not have.
+  bool needs_plain_operations() const;
+  // "128 images train weights and architecture", for people to read.
+  std::string describe_data();
+  // What the search has found so far, by its discretisation.
   Genotype genotype();
-  // The same by the strongest probabilities: what the search leans to at present, without any evaluation.
+  // The same by the strongest probabilities: what the search leans to at present, without any evaluation. Where nothing
+  // is learnt, one of the architectures that are drawn.
   Genotype leaning() const;
   Mixture probabilities() const { return relaxation_->probabilities(here_); }
   // What has collapsed (search/collapse.h) in the cells that the search leans to; "" for nothing, and while the
   // architecture has not begun to learn.
   std::string collapse() const;
-  // Accuracy (percent) with shared weights on held-out images: of the mixture, of an architecture.
+  // Accuracy (percent) with shared weights, of the mixture and of an architecture: on held-out images, or where nothing
+  // is held out on images of the training side.
   double mixture_accuracy();
   double shared_accuracy(const Genotype& genotype);
 
@@ -80,20 +94,27 @@ class OneShotSearch : public Job {
     int64_t steps = 0;
     double train_loss = 0, train_top1 = 0, valid_loss = 0, valid_top1 = 0;
     int64_t valid_steps = 0;
+    double second_ratio = 0;
     void add(const SearchStepResult& result, bool judged);
   };
 
+  // The loader of the images that accuracies are measured on.
+  Loader& judge();
+  // "" where those are held out, "train_" where they are not: part of the names of such accuracies.
+  std::string judged_on();
   void report_collapse(int64_t epoch, EventSink& events);
   SearchPlace place(int64_t epoch, int64_t step) const;
   double accuracy(const Mixture& mixture);
-  TensorBatch next_held_out(int64_t epoch, int64_t step);
+  TensorBatch next_second(int64_t epoch, int64_t step);
   double weights_lr(int64_t epoch, int64_t step) const;
+  bool holds_out() const;
 
   std::shared_ptr<const Space> space_;
   std::shared_ptr<Network> supernet_;
-  std::unique_ptr<Loader> train_, held_out_;  // held_out_ is null where the objective holds out none
+  std::unique_ptr<Loader> train_, second_;  // second_: of the architecture's own batches; null where it has none
   LoaderMaker loaders_;
   std::unique_ptr<Loader> judge_;  // made when first asked for
+  bool judges_training_ = false;
   OneShotOptions options_;
   uint64_t seed_;
   std::unique_ptr<Relaxation> relaxation_;

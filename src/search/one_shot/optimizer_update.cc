@@ -13,7 +13,9 @@ class OptimizerUpdate : public ArchitectureUpdate {
         optimizer_(make_optimizer(setup.options.optimizer, setup.relaxation.parameters())) {
     if (auto* architecture = setup.relaxation.architecture();
         architecture != nullptr && architecture->domain() == Domain::simplex) {
-      fail("Adam and SGD would leave the simplex: use --update exponentiated-gradient, or --domain logits.");
+      fail(
+          "Adam and SGD would leave the simplex: use --update exponentiated-gradient, or logits (--relaxation "
+          "softmax).");
     }
   }
 
@@ -30,8 +32,11 @@ class OptimizerUpdate : public ArchitectureUpdate {
   std::unique_ptr<Optimizer> optimizer_;
 };
 
-NASCENT_REGISTER(ArchitectureUpdate, "optimizer", "a step of architecture.optimizer, Adam or SGD",
-                 [](const UpdateSetup& setup) { return std::make_unique<OptimizerUpdate>(setup); });
+NASCENT_REGISTER(
+    ArchitectureUpdate, "optimizer", "a step of architecture.optimizer, Adam or SGD",
+    [](const UpdateSetup& setup) { return std::make_unique<OptimizerUpdate>(setup); },
+    UpdateFacts{.reads = {"architecture.optimizer", "architecture.weight-decay", "architecture.clip"},
+                .optimizer = true});
 
 }  // namespace
 }  // namespace nascent

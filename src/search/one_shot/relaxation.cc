@@ -1,8 +1,12 @@
 #include "nascent/search/one_shot/relaxation.h"
 
+#include <ATen/ATen.h>
+
+#include <algorithm>
 #include <cmath>
 
 #include "nascent/search/discretisation.h"
+#include "nascent/space/cell_space.h"
 
 namespace nascent {
 
@@ -10,8 +14,11 @@ void RelaxationOptions::declare(OptionTable& table) {
   auto section = table.section("search", "");
   section.add("relaxation", relaxation, "how the candidates of a site are mixed")
       .one_of(Relaxation::Registry::instance().names());
-  section.add("domain", domain, "what the architecture parameters are: logits of a softmax, or points of a simplex")
-      .one_of({"logits", "simplex"});
+  section
+      .add("domain", domain,
+           "what the architecture parameters are: logits of a softmax, or points of a simplex; auto: as the relaxation "
+           "prefers")
+      .one_of({"auto", "logits", "simplex"});
   section.add("edge-weights", edge_weights,
               "every edge has a weight of its own, normalised over the edges into its node (PC-DARTS)");
   section.add("exclude", exclude, "operations left out of the search, as in \"none\"");
@@ -22,6 +29,9 @@ void RelaxationOptions::declare(OptionTable& table) {
   section.add("stretch-low", stretch_low, "gates: lower end of the stretched range").range(-10, -1e-6);
   section.add("stretch-high", stretch_high, "gates: upper end of the stretched range").range(1.000001, 10);
   section.add("sampled-ops", sampled_ops, "gates: operations that run per site and step; 0: all").range(0, 1000);
+  section.add("unsampled-weights", unsampled_weights,
+              "gumbel: add the weights of operations that do not run to the node, as the authors' code of GDAS does; "
+              "they are 0, but have a gradient");
 }
 
 double RelaxationOptions::temperature_at(const SearchPlace& place) const {
@@ -29,16 +39,49 @@ double RelaxationOptions::temperature_at(const SearchPlace& place) const {
   return temperature + (temperature_end - temperature) * place.progress();
 }
 
+namespace {
+
+Domain domain_of(const RelaxationOptions& options, Domain preferred) {
+  if (options.domain == "auto") return preferred;
+  return options.domain == "simplex" ? Domain::simplex : Domain::logits;
+}
+
+}  // namespace
+
 Relaxation::Policy Relaxation::policy(const SearchPlace&) const {
   fail(
       "This relaxation samples no architecture, so it has no policy to reinforce. Use 'gumbel' or 'controller' with "
-      "the "
-      "'reinforce' gradient.");
+      "the 'reinforce' gradient.");
 }
 
-ArchitectureRelaxation::ArchitectureRelaxation(const RelaxationSetup& setup)
+Mixture Relaxation::log_strengths(const SearchPlace& place) const {
+  Mixture result = probabilities(place);
+  for (auto& [type, cell] : result) {
+    cell.ops = cell.ops.detach().to(at::kDouble).log();
+    if (cell.edges.defined()) cell.edges = cell.edges.detach().to(at::kDouble).log();
+  }
+  return result;
+}
+
+std::shared_ptr<const Space> without(const Space& space, const std::vector<std::string>& excluded) {
+  excluded_indices(excluded, space.ops());  // checks the names
+  SpaceDescription left{.name = space.name(),
+                        .description = space.description(),
+                        .skeleton = space.skeleton(),
+                        .cells = space.cells(),
+                        .own_cells = space.own_cells(),
+                        .default_cells = space.default_cells(),
+                        .default_channels = space.default_channels()};
+  for (const auto& op : space.genotype_ops()) {
+    if (std::find(excluded.begin(), excluded.end(), op) == excluded.end()) left.ops.push_back(op);
+  }
+  if (left.ops.empty()) fail("--exclude leaves no operation to choose from.");
+  return std::make_shared<const CellSpace>(std::move(left));
+}
+
+ArchitectureRelaxation::ArchitectureRelaxation(const RelaxationSetup& setup, Domain preferred)
     : options_(setup.options),
-      architecture_(setup.space, {.domain = setup.options.domain == "simplex" ? Domain::simplex : Domain::logits,
+      architecture_(setup.space, {.domain = domain_of(setup.options, preferred),
                                   .weighted_edges = setup.options.edge_weights,
                                   .spread = setup.options.spread,
                                   .exclude = setup.options.exclude,

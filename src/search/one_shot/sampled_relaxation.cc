@@ -35,6 +35,8 @@ class GumbelRelaxation : public SampledRelaxation {
       const at::Tensor hard = at::zeros_like(soft).scatter(-1, soft.detach().argmax(-1, /*keepdim=*/true), 1.0);
       result[type].ops = hard - soft.detach() + soft;
       result[type].active = sampled;
+      // The weights of the operations that do not run, whose sum is 0: only their gradient matters.
+      if (options_.unsampled_weights) result[type].shifts = (result[type].ops * (1 - hard)).sum(-1);
     }
     return result;
   }
@@ -62,11 +64,24 @@ class ConcreteRelaxation : public SampledRelaxation {
   }
 };
 
-NASCENT_REGISTER(Relaxation, "gumbel", "one sampled candidate runs per site, straight-through gradient (GDAS)",
-                 [](const RelaxationSetup& setup) { return std::make_unique<GumbelRelaxation>(setup); });
-NASCENT_REGISTER(Relaxation, "concrete",
-                 "every candidate runs, weighted by a sample of the concrete distribution (SNAS)",
-                 [](const RelaxationSetup& setup) { return std::make_unique<ConcreteRelaxation>(setup); });
+const RelaxationFacts kSampled = {
+    .domains = {"logits", "simplex"},
+    .reads = {"search.spread"},
+    .smooth_reads = {"search.edge-weights", "search.temperature", "search.temperature-end", "search.anneal"}};
+
+RelaxationFacts gumbel_facts() {
+  RelaxationFacts facts = kSampled;
+  facts.smooth_reads.push_back("search.unsampled-weights");
+  facts.has_policy = true;
+  return facts;
+}
+
+NASCENT_REGISTER(
+    Relaxation, "gumbel", "one sampled candidate runs per site, straight-through gradient (GDAS)",
+    [](const RelaxationSetup& setup) { return std::make_unique<GumbelRelaxation>(setup); }, gumbel_facts());
+NASCENT_REGISTER(
+    Relaxation, "concrete", "every candidate runs, weighted by a sample of the concrete distribution (SNAS)",
+    [](const RelaxationSetup& setup) { return std::make_unique<ConcreteRelaxation>(setup); }, kSampled);
 
 }  // namespace
 }  // namespace nascent

@@ -22,7 +22,9 @@ at::Tensor noise(at::IntArrayRef shape, const SearchPlace& place, const std::str
 }  // namespace
 
 RandomStream stream_at(const SearchPlace& place, const std::string& purpose) {
-  return RandomStream(place.seed, purpose, {static_cast<uint64_t>(place.step), static_cast<uint64_t>(place.pass)});
+  const auto step = static_cast<uint64_t>(place.step), pass = static_cast<uint64_t>(place.pass);
+  if (place.draw == 0) return RandomStream(place.seed, purpose, {step, pass});
+  return RandomStream(place.seed, purpose, {step, pass, static_cast<uint64_t>(place.draw)});
 }
 
 at::Tensor gumbel_noise(at::IntArrayRef shape, const SearchPlace& place, const std::string& purpose) {

@@ -1,17 +1,20 @@
 // Single level ("ERM"): weights and architecture minimise one loss on the same data (GAEA, eq. 3): both from one
-// backward pass, or one block of parameters a step, in turn or drawn by lot (GAEA, Algorithm 1).
+// backward pass; or one block of parameters a step, in turn or drawn by lot (GAEA, Algorithm 1); or both blocks a step,
+// each on a batch of its own, as the authors' code does.
 #include "nascent/core/random.h"
 #include "nascent/search/one_shot/objective.h"
 
 namespace nascent {
 namespace {
 
+constexpr const char* kTwoBatches = "two-batches";
+
 class SingleLevelObjective : public Objective {
  public:
   using Objective::Objective;
-  bool holds_out_data() const override { return false; }
 
   SearchStepResult step(const SearchStep& step) override {
+    if (setup_.blocks == kTwoBatches && !step.architecture_frozen) return two_batches(step);
     const auto [weights, architecture] = blocks(step);
     const auto loss = setup_.problem.loss(step.train, step.place, /*regularised=*/true);
     SearchStepResult result{.train_loss = loss.value.item<double>(), .train_top1 = loss.top1};
@@ -27,6 +30,17 @@ class SingleLevelObjective : public Objective {
   }
 
  private:
+  SearchStepResult two_batches(const SearchStep& step) {
+    SearchPlace place = step.place;
+    place.pass = SearchPlace::Pass::architecture;
+    const auto judged = setup_.problem.loss(step.valid, place, /*regularised=*/true);
+    setup_.update.step(gradients(judged.value, setup_.problem.architecture()), place);
+    const auto loss = setup_.problem.loss(step.train, step.place);
+    SearchStepResult result{.train_loss = loss.value.item<double>(), .train_top1 = loss.top1};
+    move_weights(gradients(loss.value, setup_.problem.weights()), step.weights_lr, result);
+    return result;
+  }
+
   struct Blocks {
     bool weights, architecture;
   };
@@ -42,8 +56,10 @@ class SingleLevelObjective : public Objective {
   }
 };
 
-NASCENT_REGISTER(Objective, "single-level", "one loss on all training data for weights and architecture",
-                 [](const ObjectiveSetup& setup) { return std::make_unique<SingleLevelObjective>(setup); });
+NASCENT_REGISTER(
+    Objective, "single-level", "one loss on the training data for weights and architecture",
+    [](const ObjectiveSetup& setup) { return std::make_unique<SingleLevelObjective>(setup); },
+    ObjectiveFacts{.reads = {"search.blocks"}});
 
 }  // namespace
 }  // namespace nascent

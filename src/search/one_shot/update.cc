@@ -14,14 +14,18 @@ void UpdateOptions::declare(OptionTable& table) {
   auto section = table.section("architecture", "How the architecture parameters learn.");
   section.add("update", update, "what is done with the architecture's gradient")
       .one_of(ArchitectureUpdate::Registry::instance().names());
+  section.add("floor", floor, "exponentiated gradient: no weight of an operation falls below it (1e-5 in GAEA's code)")
+      .range(0, 0.1);
   optimizer.declare(table, "architecture", "");
 }
 
 ArchitectureParameters& simplex_of(const UpdateSetup& setup) {
   ArchitectureParameters* architecture = setup.relaxation.architecture();
   if (architecture == nullptr || architecture->domain() != Domain::simplex) {
-    fail("The update '{}' moves points of a simplex: use --relaxation simplex, or --domain simplex.",
-         setup.options.update);
+    fail(
+        "The update '{}' moves points of a simplex: use --relaxation simplex, or gumbel or concrete with --domain "
+        "simplex.",
+        setup.options.update);
   }
   return *architecture;
 }

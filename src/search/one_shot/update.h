@@ -13,7 +13,8 @@ namespace nascent {
 
 struct UpdateOptions {
   std::string update = "optimizer";
-  OptimizerOptions optimizer;  // its learning rate and clipping serve every update
+  OptimizerOptions optimizer;  // its learning rate serves every update
+  double floor = 0;            // exponentiated gradient: no operation that takes part falls below it
   UpdateOptions();
   void declare(OptionTable& table);  // section "architecture"
 };
@@ -24,10 +25,17 @@ struct UpdateSetup {
   double bound = 1;  // no gradient exceeds it (GradientOptions::bound)
 };
 
+struct UpdateFacts {
+  std::vector<std::string> reads{};  // keys of options that only some updates make use of (see method_check.h)
+  Domain domain = Domain::logits;    // what it moves
+  bool optimizer = false;            // it takes steps of architecture.optimizer, whose own options it reads too
+};
+
 class ArchitectureUpdate : public Stateful {
  public:
   static std::string kind() { return "architecture update"; }
-  using Registry = nascent::Registry<ArchitectureUpdate, std::unique_ptr<ArchitectureUpdate>(const UpdateSetup&)>;
+  using Registry =
+      nascent::Registry<ArchitectureUpdate, std::unique_ptr<ArchitectureUpdate>(const UpdateSetup&), UpdateFacts>;
   virtual void step(const std::vector<at::Tensor>& gradients, const SearchPlace& place) = 0;
 };
 

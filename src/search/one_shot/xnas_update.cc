@@ -38,9 +38,10 @@ class XnasUpdate : public ArchitectureUpdate {
   ArchitectureParameters& architecture_;
 };
 
-NASCENT_REGISTER(ArchitectureUpdate, "xnas",
-                 "exponentiated gradient with wipe-out of candidates that cannot recover (XNAS)",
-                 [](const UpdateSetup& setup) { return std::make_unique<XnasUpdate>(setup); });
+NASCENT_REGISTER(
+    ArchitectureUpdate, "xnas", "exponentiated gradient with wipe-out of candidates that cannot recover (XNAS)",
+    [](const UpdateSetup& setup) { return std::make_unique<XnasUpdate>(setup); },
+    UpdateFacts{.reads = {"search.bound"}, .domain = Domain::simplex});
 
 }  // namespace
 }  // namespace nascent

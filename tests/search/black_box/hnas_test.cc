@@ -6,6 +6,7 @@
 #include <cmath>
 #include <set>
 
+#include "errors.h"
 #include "nascent/core/error.h"
 #include "nascent/core/files.h"
 #include "nascent/search/black_box/metric_pool.h"
@@ -15,16 +16,6 @@ namespace nascent {
 namespace {
 
 using testing::HasSubstr;
-
-template <class Call>
-std::string error_of(Call call) {
-  try {
-    call();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "no error";
-}
 
 // Metrics spread over an order of magnitude; the condition number has no part in the quality.
 std::vector<PoolEntry> made_up_pool(int count) {

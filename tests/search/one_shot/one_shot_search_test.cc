@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "nascent/core/error.h"
 #include "nascent/core/interrupt.h"
 #include "nascent/data/image_data.h"
@@ -28,13 +30,14 @@ class Memory : public EventSink {
 // A search small enough to run in a test, on random images.
 struct SmallSearch {
   explicit SmallSearch(OneShotOptions options = {}, const std::string& space_name = "nasbench201", int partial = 1,
-                       int side = 8, int batch = 8)
+                       int side = 8, int batch = 8, double single_level_fraction = 0)
       : space(find_space(space_name)) {
     DataOptions data_options;
     data_options.name = "random";
     data_options.size = 6 * batch;
     data_options.shape = {3, static_cast<double>(side), static_cast<double>(side)};
     data_options.batch = batch;
+    if (options.objective == "single-level") data_options.valid_fraction = single_level_fraction;
     NetworkOptions network;
     network.channels = 4;
     network.cells = space_name == "nasbench201" ? 1 : 3;
@@ -48,10 +51,12 @@ struct SmallSearch {
   }
 
   std::unique_ptr<Loader> loader(SearchData part) const {
-    if (part == SearchData::train) return data->training(data->split().train, "search");
-    if (part == SearchData::held_out) return data->training(data->split().valid, "architecture");
-    if (part == SearchData::judge) return data->evaluation(data->split().valid);
-    return data->training(data->all(), "search");
+    const Split& split = data->split();
+    if (part == SearchData::train) return data->training(split.train, "search");
+    if (part == SearchData::train_again) return data->training(split.train, "architecture");
+    if (part == SearchData::held_out) return data->training(split.valid, "architecture");
+    if (part == SearchData::judge) return split.valid.empty() ? nullptr : data->evaluation(split.valid);
+    return data->evaluation(split.train);
   }
 
   std::string state() const {
@@ -68,7 +73,7 @@ struct SmallSearch {
 };
 
 OneShotOptions method(const std::string& relaxation, const std::string& update, const std::string& gradient,
-                      const std::string& objective = "bilevel", const std::string& domain = "logits") {
+                      const std::string& objective = "bilevel", const std::string& domain = "auto") {
   OneShotOptions options;
   options.relaxation.relaxation = relaxation;
   options.relaxation.domain = domain;
@@ -131,7 +136,7 @@ TEST_P(EveryMethod, FindsAMemberOfTheSpace) {
   for (const std::string space : {"nasbench201", "darts", "nasbench1shot1-s1"}) {
     OneShotOptions options = GetParam().options;
     options.epochs = 1;
-    options.samples = 3;
+    if (options.discretisation == "best-sample") options.samples = 3;
     SmallSearch search(options, space, GetParam().partial);
     run_job(*search.searcher, {});
     EXPECT_NO_THROW(search.space->validate(search.searcher->genotype())) << space;
@@ -155,12 +160,13 @@ std::vector<Method> methods() {
       {"pc_darts", with_edge_weights(method("softmax", "optimizer", "first-order")), 4},
       {"gaea_pc_darts", with_edge_weights(method("simplex", "exponentiated-gradient", "first-order")), 2},
   };
-  for (const std::string blocks : {"cyclic", "random"}) {
-    all.push_back({"gaea_erm_" + blocks,
+  for (const std::string blocks : {"cyclic", "random", "two-batches"}) {
+    all.push_back({"gaea_erm_" + (blocks == "two-batches" ? "two" : blocks),
                    with_blocks(method("simplex", "exponentiated-gradient", "first-order", "single-level"), blocks)});
   }
   for (auto& item : all) {
-    if (item.name == "rs_ws" || item.name == "enas") item.options.discretisation = "best-sample";
+    if (item.name != "rs_ws" && item.name != "enas") continue;
+    item.options.discretisation = "best-sample";
     item.options.samples = 5;
   }
   return all;
@@ -240,6 +246,7 @@ std::string moved_blocks(const std::string& blocks, int freeze_epochs = 0) {
 // GAEA, Algorithm 1: one block a step.
 TEST(SingleLevel, MovesTheBlocksItIsToldTo) {
   EXPECT_EQ(moved_blocks("both"), std::string(18, 'b'));
+  EXPECT_EQ(moved_blocks("two-batches"), std::string(18, 'b'));
   EXPECT_EQ(moved_blocks("cyclic"), "wawawawawawawawawa");
   EXPECT_EQ(moved_blocks("cyclic", 1), "wwwwwwwawawawawawa");
   const std::string random = moved_blocks("random");
@@ -251,7 +258,113 @@ TEST(SingleLevel, MovesTheBlocksItIsToldTo) {
 TEST(SingleLevel, BlocksOfABilevelSearchAreRefused) {
   const OneShotOptions options = with_blocks(method("softmax", "optimizer", "first-order"), "cyclic");
   EXPECT_THAT([&] { SmallSearch search(options); },
-              testing::ThrowsMessage<Error>(testing::HasSubstr("--objective single-level")));
+              testing::ThrowsMessage<Error>(testing::HasSubstr("--blocks (search.blocks) is \"cyclic\"")));
+}
+
+// What a single-level search holds out it does not train on, and what it trains on it does not call held out.
+TEST(SingleLevel, AccuraciesSayWhatTheyAreMeasuredOn) {
+  OneShotOptions options = method("softmax", "optimizer", "first-order", "single-level");
+  options.epochs = 1;
+  options.judge_images = 8;
+  const auto last_epoch = [](SmallSearch& search) {
+    Memory events;
+    run_job(*search.searcher, {.events = &events});
+    for (const auto& event : events.events) {
+      if (event.kind == "epoch") return event.values;
+    }
+    return Json();
+  };
+  SmallSearch all(options);
+  EXPECT_EQ(all.searcher->describe_data(), "48 images train weights and architecture");
+  const Json of_all = last_epoch(all);
+  EXPECT_TRUE(of_all.contains("supernet_train_top1") && of_all.contains("discretised_train_top1"));
+  EXPECT_FALSE(of_all.contains("supernet_top1") || of_all.contains("discretised_top1"));
+  SmallSearch part(options, "nasbench201", 1, 8, 8, /*single_level_fraction=*/0.5);
+  EXPECT_EQ(part.searcher->describe_data(), "24 images train weights and architecture, 24 are held out");
+  EXPECT_EQ(part.searcher->steps(), 3);
+  const Json of_part = last_epoch(part);
+  EXPECT_TRUE(of_part.contains("supernet_top1") && of_part.contains("discretised_top1"));
+  SmallSearch bilevel(method("softmax", "optimizer", "first-order"));
+  EXPECT_EQ(bilevel.searcher->describe_data(), "24 images train the weights, 24 the architecture");
+}
+
+// At a temperature of 10 every gate is open with a probability that is 1 in float: the first operation used to win.
+TEST(PrDarts, LeansByLogitsWhereProbabilitiesRoundToOne) {
+  OneShotOptions options = method("gates", "optimizer", "first-order");
+  SmallSearch search(options);
+  State state;
+  search.searcher->save(state, "");
+  state.put("relaxation.cell.gates", at::arange(30, at::kFloat).view({6, 5}) * 1e-3);
+  search.searcher->load(state, "");
+  EXPECT_EQ(search.searcher->probabilities().at("cell").ops.min().item<float>(), 1.0f);
+  const Genotype leaning = search.searcher->leaning();
+  for (const auto& node : leaning.cell("cell").nodes) {
+    for (const auto& edge : node.edges) EXPECT_EQ(edge.op, "avg_pool_3x3");  // the last of the space
+  }
+  EXPECT_EQ(search.searcher->genotype(), leaning);
+}
+
+// Random search with weight sharing prefers nothing, so it must not seem to prefer what stands first, `none`.
+TEST(RsWs, LeansToAnArchitectureOfItsOwn) {
+  OneShotOptions options = method("single-path", "optimizer", "first-order");
+  options.discretisation = "best-sample";
+  options.relaxation.exclude = {"nor_conv_1x1"};
+  SmallSearch search(options);
+  std::set<std::string> ops;
+  Memory events;
+  for (int64_t epoch = 0; epoch < 2; ++epoch) {
+    search.searcher->start_epoch(epoch, 0, events);
+    for (int64_t step = 0; step < search.searcher->steps(); ++step) {
+      search.searcher->step(epoch, step, events);
+      const Genotype leaning = search.searcher->leaning();
+      for (const auto& node : leaning.cell("cell").nodes) {
+        for (const auto& edge : node.edges) ops.insert(edge.op);
+      }
+    }
+  }
+  EXPECT_THAT(ops, testing::UnorderedElementsAre("none", "skip_connect", "nor_conv_3x3", "avg_pool_3x3"));
+}
+
+// The supernet drops paths as the training of networks does, and its second head takes part in the loss.
+TEST(OneShotSearch, HonoursDropPathAndAuxiliaryHead) {
+  const auto losses = [](double drop_path, bool auxiliary, double weight) {
+    const auto space = find_space("darts");
+    const ImageData data(
+        [] {
+          DataOptions options;
+          options.name = "random";
+          options.size = 32;
+          options.shape = {3, 8, 8};
+          options.batch = 8;
+          return options;
+        }(),
+        1);
+    const NetworkPlan plan =
+        plan_supernet(*space, {.channels = 4, .cells = 3, .auxiliary = auxiliary}, data.shape(), 10);
+    OneShotOptions options;
+    options.epochs = 2;
+    options.drop_path = drop_path;
+    options.auxiliary_weight = weight;
+    OneShotSearch search(
+        space, std::make_shared<Network>(plan, 1),
+        [&](SearchData part) {
+          return data.training(part == SearchData::held_out ? data.split().valid : data.split().train, "search");
+        },
+        options, 1);
+    Memory events;
+    run_job(search, {.events = &events});
+    std::vector<double> all;
+    for (const auto& event : events.events) {
+      if (event.kind == "step") all.push_back(event.values.at("train_loss"));
+    }
+    return all;
+  };
+  const auto plain = losses(0, false, 0.4), dropped = losses(0.5, false, 0.4), second = losses(0, true, 0.4);
+  EXPECT_EQ(dropped[0], plain[0]) << "the probability rises from 0";
+  EXPECT_NE(dropped[1], plain[1]);
+  EXPECT_GT(second[0], plain[0] + 0.5);
+  EXPECT_NE(losses(0, true, 0.2)[0], second[0]);
+  EXPECT_THROW(losses(0, false, 0.2), Error) << "there is no head to weight";
 }
 
 // A search that can only choose skip connections says so at the end of every epoch in which it chooses.
@@ -339,7 +452,6 @@ TEST(PcDarts, WithAllChannelsAndUniformEdgesIsDarts) {
     auto loader = search.loader(SearchData::train);
     loader->start(0);
     const TensorBatch batch = to_tensors(*loader->next());
-    options.relaxation.domain = "simplex";
     const auto relaxation =
         Relaxation::Registry::instance().make("simplex", RelaxationSetup{*search.space, options.relaxation, 1});
     OneShotLoss problem(search.supernet, *relaxation, {});
@@ -399,6 +511,38 @@ TEST(ClippedGradient, EqualsTheFirstOrderGradientWhereNothingIsClipped) {
   options.bound = 1e-4;
   const auto tight = ArchitectureGradient::Registry::instance().make("clipped", setup)->compute({batch, batch, place});
   EXPECT_LT(tight.gradients[0].abs().max().item<double>(), 1e-4);
+}
+
+// Weights of edges (1Shot1) and penalties have a part in the clipped gradient as in any other.
+TEST(ClippedGradient, KnowsOfEdgesAndRegularisers) {
+  SmallSearch search({}, "nasbench1shot1-s1");
+  auto loader = search.loader(SearchData::held_out);
+  loader->start(0);
+  const TensorBatch batch = to_tensors(*loader->next());
+  const RelaxationOptions relaxation_options{.spread = 0.5};
+  auto relaxation =
+      Relaxation::Registry::instance().make("softmax", RelaxationSetup{*search.space, relaxation_options, 1});
+  GradientOptions options;
+  options.bound = 1e6;
+  const OptimizerOptions weights;
+  const auto compute = [&](const std::string& gradient, const std::vector<std::string>& regularisers) {
+    OneShotLoss problem(search.supernet, *relaxation, make_regularisers(regularisers, *search.space, search.plan));
+    const auto optimizer = make_optimizer(weights, problem.weights());
+    return ArchitectureGradient::Registry::instance()
+        .make(gradient, GradientSetup{problem, options, weights, *optimizer})
+        ->compute({batch, batch, {.seed = 1}});
+  };
+  for (const std::vector<std::string>& regularisers : {std::vector<std::string>{}, {"entropy 0.3"}}) {
+    const auto first = compute("first-order", regularisers), clipped = compute("clipped", regularisers);
+    EXPECT_NEAR(clipped.loss, first.loss, 1e-4);
+    ASSERT_EQ(first.gradients.size(), 2u);
+    for (size_t i = 0; i < 2; ++i) {
+      ASSERT_TRUE(clipped.gradients[i].defined()) << i;
+      const double size = first.gradients[i].norm().item<double>();
+      EXPECT_GT(size, 1e-6);
+      EXPECT_LT((clipped.gradients[i] - first.gradients[i]).norm().item<double>(), 1e-3 * size + 1e-7) << i;
+    }
+  }
 }
 
 }  // namespace

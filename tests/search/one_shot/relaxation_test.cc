@@ -177,6 +177,78 @@ TEST(GateRelaxation, OpensAsOftenAsTheorem3Says) {
   }
 }
 
+// What the supernet is judged with: the mean of the gates, not how often they are open.
+TEST(GateRelaxation, ExpectsTheMeanOfItsGates) {
+  RelaxationOptions options{.spread = 2, .temperature = 2, .temperature_end = 2, .sampled_ops = 0};
+  const auto relaxation = make("gates", "nasbench201", options);
+  at::Tensor sum = at::zeros({6, 5});
+  constexpr int kDraws = 4000;
+  for (int64_t step = 0; step < kDraws; ++step) sum += relaxation->mixture(place_at(step)).at("cell").ops.detach();
+  const at::Tensor expected = relaxation->expected(place_at(0)).at("cell").ops;
+  EXPECT_LT((sum / kDraws - expected).abs().max().item<double>(), 0.02);
+  EXPECT_GT((relaxation->probabilities(place_at(0)).at("cell").ops - expected).abs().max().item<double>(), 0.1);
+}
+
+// What is excluded takes no place among the operations of a step.
+TEST(GateRelaxation, ExcludedOperationsTakeNoPlace) {
+  RelaxationOptions options;
+  options.exclude = {"none", "avg_pool_3x3"};
+  const auto relaxation = make("gates", "nasbench201", options);
+  for (int64_t step = 0; step < 20; ++step) {
+    const auto active = relaxation->mixture(place_at(step)).at("cell").active;
+    for (const auto& site : active) {
+      EXPECT_EQ(site.size(), 2u);
+      for (const int op : site) EXPECT_TRUE(op >= 1 && op <= 3) << op;
+    }
+  }
+}
+
+// At any temperature, though every probability is 1 in float at 10 and in double beyond.
+TEST(GateRelaxation, RanksByLogitsAtAnyTemperature) {
+  for (const double temperature : {0.1, 10.0, 1000.0}) {
+    const auto relaxation =
+        make("gates", "nasbench201", {.spread = 1e-3, .temperature = temperature, .temperature_end = temperature});
+    const at::Tensor logits = relaxation->parameters()[0].detach();
+    const at::Tensor strengths = relaxation->log_strengths(place_at(0)).at("cell").ops;
+    EXPECT_TRUE(at::argsort(strengths, int64_t{-1}).equal(at::argsort(logits, int64_t{-1}))) << temperature;
+  }
+}
+
+// Methods that draw whole architectures leave out what is excluded too.
+TEST(Exclude, IsNotDrawn) {
+  for (const std::string name : {"single-path", "controller"}) {
+    RelaxationOptions options;
+    options.exclude = {"none", "nor_conv_1x1", "skip_connect"};
+    const auto relaxation = make(name, "nasbench201", options);
+    for (int64_t step = 0; step < 20; ++step) {
+      const auto active = relaxation->mixture(place_at(step)).at("cell").active;
+      for (const auto& site : active) {
+        ASSERT_EQ(site.size(), 1u);
+        EXPECT_GE(site[0], 3) << name;
+      }
+      const Genotype drawn = relaxation->sample(place_at(step), 7);
+      for (const auto& node : drawn.cell("cell").nodes) {
+        for (const auto& edge : node.edges) EXPECT_TRUE(edge.op == "nor_conv_3x3" || edge.op == "avg_pool_3x3") << name;
+      }
+    }
+  }
+}
+
+// GDAS as released: candidates that do not run add their weights, which are 0 but have a gradient.
+TEST(GumbelRelaxation, UnsampledWeightsAreZeroWithAGradient) {
+  const RelaxationOptions options{.spread = 1, .temperature = 2, .temperature_end = 2, .unsampled_weights = true};
+  const auto relaxation = make("gumbel", "nasbench201", options);
+  const auto cell = relaxation->mixture(place_at(9)).at("cell");
+  EXPECT_LT(cell.shifts.abs().max().item<double>(), 1e-6);
+  // Straight-through weights sum to 1, so what the others gain the sampled one loses.
+  const at::Tensor logits = relaxation->parameters()[0];
+  const at::Tensor sampled = dense_gradients(cell.ops[2][cell.active[2][0]], {logits})[0];
+  EXPECT_LT((dense_gradients(relaxation->mixture(place_at(9)).at("cell").shifts[2], {logits})[0] + sampled)
+                .norm()
+                .item<double>(),
+            1e-6);
+}
+
 TEST(GateRelaxation, RunsTwoOperationsPerSite) {
   const auto active = make("gates", "darts")->mixture(place_at(2)).at("normal").active;
   ASSERT_EQ(active.size(), 14u);

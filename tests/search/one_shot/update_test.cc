@@ -79,6 +79,20 @@ TEST_F(UpdateTest, ExponentiatedGradientKeepsEdgesOnTheirSimplices) {
   EXPECT_NEAR(edges[1].item<double>() / edges[0].item<double>(), std::exp(-0.1), 1e-5);
 }
 
+// GAEA's code keeps every weight above 1e-5; what is excluded stays out.
+TEST_F(UpdateTest, ExponentiatedGradientKeepsToItsFloor) {
+  options_.floor = 1e-3;
+  relaxation_options_.exclude = {"none"};
+  build();
+  const at::Tensor gradient = at::zeros({6, 5});
+  gradient.select(1, 3).fill_(-50);
+  for (int i = 0; i < 40; ++i) update_->step({gradient}, {});
+  EXPECT_EQ(weights().select(1, 0).max().item<float>(), 0);
+  EXPECT_NEAR(weights()[0][1].item<double>(), 1e-3, 1e-5);
+  EXPECT_NEAR(weights()[0][3].item<double>(), 0.997, 1e-4);
+  EXPECT_NEAR(weights()[0].sum().item<double>(), 1, 1e-6);
+}
+
 TEST_F(UpdateTest, SurvivesHugeGradients) {
   build();
   for (int i = 0; i < 50; ++i) update_->step({at::full({6, 5}, 1e6) * at::arange(5)}, {});

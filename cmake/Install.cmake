@@ -1,0 +1,57 @@
+# What `cmake --install` and `make deb` put in place: the program, libnascent, its headers and find_package(Nascent).
+include(GNUInstallDirs)
+include(CMakePackageConfigHelpers)
+
+# The library of a prefix that the loader does not know is found from where the program is.
+set_target_properties(nascent_whole PROPERTIES INSTALL_RPATH "$ORIGIN/../../${CMAKE_INSTALL_LIBDIR}")
+install(TARGETS nascent RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+install(TARGETS nascent_whole RUNTIME DESTINATION libexec/nascent)
+install(DIRECTORY ${PROJECT_BINARY_DIR}/libexec/nascent/answers DESTINATION libexec/nascent)
+install(TARGETS libnascent EXPORT NascentTargets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+
+get_property(rooms GLOBAL PROPERTY NASCENT_ROOMS)
+foreach(room IN LISTS rooms)
+  string(REPLACE "nascent_" "" folder ${room})
+  if(NOT folder STREQUAL "cli")
+    install(DIRECTORY ${PROJECT_SOURCE_DIR}/src/${folder} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/nascent
+            FILES_MATCHING PATTERN "*.h" PATTERN "*-inl.h" EXCLUDE)
+  endif()
+endforeach()
+
+set(NASCENT_CMAKE_DIR ${CMAKE_INSTALL_LIBDIR}/cmake/Nascent)
+configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/NascentConfig.cmake.in ${PROJECT_BINARY_DIR}/NascentConfig.cmake
+                              INSTALL_DESTINATION ${NASCENT_CMAKE_DIR})
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/NascentConfigVersion.cmake COMPATIBILITY SameMinorVersion)
+install(FILES ${PROJECT_BINARY_DIR}/NascentConfig.cmake ${PROJECT_BINARY_DIR}/NascentConfigVersion.cmake
+        DESTINATION ${NASCENT_CMAKE_DIR})
+install(EXPORT NascentTargets NAMESPACE Nascent:: DESTINATION ${NASCENT_CMAKE_DIR})
+install(FILES ${PROJECT_SOURCE_DIR}/README.md ${PROJECT_SOURCE_DIR}/CHANGELOG.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} RENAME copyright)
+
+# The manual page and the completions are what the program says of itself.
+install(CODE [[
+  set(share "$ENV{DESTDIR}${CMAKE_INSTALL_PREFIX}/share")
+  function(write_what_it_says file)
+    get_filename_component(folder ${share}/${file} DIRECTORY)
+    file(MAKE_DIRECTORY ${folder})
+    execute_process(COMMAND $<TARGET_FILE:nascent> ${ARGN} OUTPUT_FILE ${share}/${file} COMMAND_ERROR_IS_FATAL ANY)
+  endfunction()
+  write_what_it_says(man/man1/nascent.1 options --man)
+  write_what_it_says(bash-completion/completions/nascent completion bash)
+  write_what_it_says(zsh/vendor-completions/_nascent completion zsh)
+  write_what_it_says(fish/vendor_completions.d/nascent.fish completion fish)
+]])
+
+# make deb
+set(CPACK_PACKAGE_NAME nascent)
+set(CPACK_PACKAGE_CONTACT "The Nascent maintainers <maintainers@nascent.invalid>")
+set(CPACK_PACKAGE_DESCRIPTION_SUMMARY ${PROJECT_DESCRIPTION})
+set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
+set(CPACK_DEBIAN_PACKAGE_SECTION science)
+# Libraries are found by dpkg-shlibdeps; these are programs and data that it cannot see.
+set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
+set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS_PRIVATE_DIRS ${PROJECT_BINARY_DIR})
+set(CPACK_DEBIAN_PACKAGE_DEPENDS "libopenblas0-openmp, graphviz, gnuplot-nox, dataset-fashion-mnist")
+set(CPACK_DEBIAN_PACKAGE_RECOMMENDS "libtorch-dev, libfmt-dev, nlohmann-json3-dev")
+set(CPACK_STRIP_FILES ON)
+include(CPack)

@@ -1,0 +1,231 @@
+#include "nascent/analysis/landscape.h"
+
+#include <ATen/ATen.h>
+
+#include <chrono>
+#include <cmath>
+
+#include "nascent/core/error.h"
+#include "nascent/table/csv.h"
+
+namespace nascent {
+
+void LandscapeOptions::declare(OptionTable& table) {
+  auto section = table.section("landscape", "The grid of weights around each model.");
+  section.add("points", points, "points of the grid along each direction; 51, later 101, keeps what there is")
+      .range(0, 10001);
+  section.add("range", range, "the grid goes from minus to plus this, in lengths of the weights").range(0, 1000);
+  section.add("directions", directions, "pairs of random directions, a grid each: one pair says little").range(1, 1000);
+  section.add("images", images, "test images; 0: all").at_least(0);
+  section.add("norms", norms, "statistics of batch norms at moved weights")
+      .one_of({"running", "recalibrated", "batch"});
+  section.add("calibration", calibration, "training images that recalibrated norms see").range(1, 1e9);
+  section.add("filters", filters, "directions have the length of the weights, filter by filter");
+}
+
+void LandscapeOptions::check() const {
+  if (points < 2) fail("landscape.points is {}, but a grid needs at least 2 points along each direction.", points);
+  if (!(range > 0)) fail("landscape.range is {}, but a grid needs an extent. Set it to 1, as in the papers.", range);
+}
+
+std::vector<double> LandscapeOptions::places() const {
+  std::vector<double> all;
+  for (int i = 0; i < points; ++i) all.push_back(range * (2.0 * i - (points - 1)) / (points - 1));
+  return all;
+}
+
+PointMeasure loss_measure(ImageBatches images, ImageBatches calibration, const std::string& norms) {
+  return
+      [images = std::move(images), calibration = std::move(calibration), norms = norms_named(norms)](Network& network) {
+        const Evaluation found = evaluate_batches(network, images, norms, calibration);
+        return std::pair(found.loss, found.top1);
+      };
+}
+
+LandscapeJob::LandscapeJob(std::vector<LandscapeModel> models, PointMeasure measure, LandscapeOptions options,
+                           uint64_t seed, Known known)
+    : models_(std::move(models)),
+      measure_(std::move(measure)),
+      options_(std::move(options)),
+      seed_(seed),
+      known_(std::move(known)) {
+  options_.check();
+  places_ = options_.places();
+  const auto side = static_cast<int64_t>(places_.size());
+  values_ = at::full({static_cast<int64_t>(models_.size()), options_.directions, side, side, 2}, NAN, at::kDouble);
+}
+
+// One more step a grid: the centre, which need not be a point of it.
+int64_t LandscapeJob::steps() const {
+  const auto side = static_cast<int64_t>(places_.size());
+  return static_cast<int64_t>(models_.size()) * options_.directions * (side * side + 1);
+}
+
+LandscapeJob::Place LandscapeJob::place(int64_t step) const {
+  const auto side = static_cast<int64_t>(places_.size()), grid = side * side + 1;
+  const int64_t pair = step / grid, point = step % grid - 1;  // -1: the centre
+  return {static_cast<int>(pair / options_.directions), static_cast<int>(pair % options_.directions),
+          static_cast<int>(point < 0 ? -1 : point % side), static_cast<int>(point < 0 ? -1 : point / side)};
+}
+
+void LandscapeJob::take(int model) {
+  if (taken_ == model) return;
+  plane_.reset();
+  network_ = load_model(models_[model].path).network;
+  network_->eval();
+  plane_ = std::make_unique<WeightPlane>(*network_);
+  taken_ = model;
+  aimed_ = -1;
+}
+
+void LandscapeJob::aim(int pair) {
+  if (aimed_ == pair) return;
+  plane_->restore();
+  first_ = random_direction(*network_, seed_, 2 * pair, options_.filters);
+  second_ = random_direction(*network_, seed_, 2 * pair + 1, options_.filters);
+  aimed_ = pair;
+}
+
+std::pair<double, double> LandscapeJob::measure(const Place& place) {
+  const double alpha = place.column < 0 ? 0 : places_[place.column], beta = place.row < 0 ? 0 : places_[place.row];
+  const auto known = known_.find({models_[place.model].name, place.pair, alpha, beta});
+  if (known != known_.end()) return known->second;
+  take(place.model);
+  aim(place.pair);
+  const auto start = std::chrono::steady_clock::now();
+  plane_->move({&first_, &second_}, {alpha, beta});
+  const std::pair<double, double> found = measure_(*network_);
+  seconds_ = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  return found;
+}
+
+StepReport LandscapeJob::step(int64_t, int64_t step, EventSink&) {
+  const Place here = place(step);
+  const auto [loss, top1] = measure(here);
+  if (here.column < 0) {
+    if (!std::isfinite(loss)) {
+      fail(
+          "{}: what is measured at the centre is {}, so there is no landscape around it. Train the model to a finite "
+          "loss.",
+          models_[here.model].name, loss);
+    }
+    return {.loss = loss, .note = fmt::format("{}: centre {:.4f}", models_[here.model].name, loss)};
+  }
+  at::Tensor value = values_[here.model][here.pair][here.row][here.column];
+  value[0] = loss;
+  value[1] = top1;
+  // A hole in the grid is no failure of the run.
+  return {.loss = std::isfinite(loss) ? loss : 0, .note = fmt::format("{}: {:.4g}", models_[here.model].name, loss)};
+}
+
+void LandscapeJob::end_epoch(int64_t, EventSink&) {
+  if (plane_) plane_->restore();
+}
+
+void LandscapeJob::save(State& state, const std::string& prefix) const { state.put(prefix + "values", values_); }
+void LandscapeJob::load(const State& state, const std::string& prefix) { state.copy_into(prefix + "values", values_); }
+
+LossGrid LandscapeJob::grid(int model, int pair) const {
+  LossGrid grid{.places = places_};
+  const at::Tensor values = values_[model][pair].contiguous();
+  const double* numbers = values.data_ptr<double>();
+  for (int64_t i = 0; i < values.size(0) * values.size(1); ++i) {
+    grid.loss.push_back(numbers[2 * i]);
+    grid.top1.push_back(numbers[2 * i + 1]);
+  }
+  return grid;
+}
+
+double LossGrid::at(const std::vector<double>& values, double alpha, double beta) const {
+  const double step = places[1] - places[0];
+  const auto index = [&](double place) {
+    return std::clamp((place - places.front()) / step, 0.0, static_cast<double>(side()) - 1);
+  };
+  const double x = index(alpha), y = index(beta);
+  const auto i = std::min(static_cast<size_t>(x), side() - 2), j = std::min(static_cast<size_t>(y), side() - 2);
+  const double u = x - static_cast<double>(i), v = y - static_cast<double>(j);
+  // What has no weight may be a hole.
+  double sum = 0;
+  for (const auto& [di, dj, weight] : {std::tuple(0, 0, (1 - u) * (1 - v)), std::tuple(1, 0, u * (1 - v)),
+                                       std::tuple(0, 1, (1 - u) * v), std::tuple(1, 1, u * v)}) {
+    if (weight > 1e-12) sum += weight * values[(j + dj) * side() + i + di];
+  }
+  return sum;
+}
+
+LandscapeNumbers numbers_of(const LossGrid& grid) {
+  LandscapeNumbers numbers{.centre = grid.centre(), .centre_top1 = grid.at(grid.top1, 0, 0)};
+  int64_t flat = 0;
+  for (const double loss : grid.loss) {
+    numbers.holes += std::isfinite(loss) ? 0 : 1;
+    flat += loss <= numbers.centre + 1 ? 1 : 0;
+  }
+  numbers.flat_share = static_cast<double>(flat) / static_cast<double>(grid.loss.size());
+  constexpr int kRays = 32;
+  const double range = grid.places.back(), step = grid.places[1] - grid.places[0];
+  for (int ray = 0; ray < kRays; ++ray) {
+    const double angle = 2 * M_PI * ray / kRays;
+    const auto loss = [&](double radius) {
+      return grid.at(grid.loss, radius * std::cos(angle), radius * std::sin(angle));
+    };
+    // As far as each step rises by at least as much as the one before, up to rounding.
+    double radius = step;
+    while (radius + step <= range) {
+      const double bend = loss(radius + step) - 2 * loss(radius) + loss(radius - step);
+      if (!(bend >= -1e-3 * std::abs(loss(radius) - numbers.centre) - 1e-9)) break;
+      radius += step;
+    }
+    numbers.convex_radius += radius / kRays;
+    numbers.steepness += (loss(range / 2) - numbers.centre) / (range / 2) / kRays;
+  }
+  return numbers;
+}
+
+Json LandscapeNumbers::to_json() const {
+  const auto number = [](double value) { return std::isfinite(value) ? Json(value) : Json(); };
+  return {{"centre", number(centre)},         {"centre_top1", number(centre_top1)},
+          {"flat_share", number(flat_share)}, {"convex_radius", number(convex_radius)},
+          {"steepness", number(steepness)},   {"holes", holes}};
+}
+
+std::string grid_csv(const LossGrid& grid) {
+  std::string text = "alpha,beta,loss,top1\n";
+  for (size_t j = 0; j < grid.side(); ++j) {
+    for (size_t i = 0; i < grid.side(); ++i) {
+      const size_t at = j * grid.side() + i;
+      text += fmt::format("{},{},{},{}\n", grid.places[i], grid.places[j], grid.loss[at], grid.top1[at]);
+    }
+  }
+  return text;
+}
+
+std::string grid_vtk(const LossGrid& grid, const std::string& title) {
+  std::string text = fmt::format(
+      "# vtk DataFile Version 3.0\n{}\nASCII\nDATASET STRUCTURED_GRID\nDIMENSIONS {} {} 1\nPOINTS {} double\n",
+      title.substr(0, 255), grid.side(), grid.side(), grid.loss.size());
+  // Holes stand as high as the highest point: the format has no missing ones.
+  double highest = grid.centre();
+  for (const double loss : grid.loss) highest = std::isfinite(loss) ? std::max(highest, loss) : highest;
+  const auto height = [&](double loss) { return std::isfinite(loss) ? loss : highest; };
+  for (size_t j = 0; j < grid.side(); ++j) {
+    for (size_t i = 0; i < grid.side(); ++i) {
+      text += fmt::format("{} {} {}\n", grid.places[i], grid.places[j], height(grid.loss[j * grid.side() + i]));
+    }
+  }
+  text += fmt::format("POINT_DATA {}\nSCALARS loss double 1\nLOOKUP_TABLE default\n", grid.loss.size());
+  for (const double loss : grid.loss) text += fmt::format("{}\n", height(loss));
+  return text;
+}
+
+void add_known(LandscapeJob::Known& known, const std::string& model, int pair, const std::string& csv,
+               const std::string& origin) {
+  const std::vector<CsvRow> rows = parse_csv(csv, origin);
+  for (size_t i = 1; i < rows.size(); ++i) {
+    const auto& fields = rows[i].fields;
+    if (fields.size() != 4)
+      fail("{}: line {} has {} fields; a grid has alpha, beta, loss and top1.", origin, rows[i].line, fields.size());
+    known[{model, pair, std::stod(fields[0]), std::stod(fields[1])}] = {std::stod(fields[2]), std::stod(fields[3])};
+  }
+}
+
+}  // namespace nascent

@@ -1,0 +1,120 @@
+// The loss around a trained network, over a plane of weights ("Understanding architectures learnt by cell-based NAS",
+// 4.2.1; Li et al. 2018): a grid that is filled point by point, and what it says in numbers.
+//
+//   LandscapeJob job(models, loss_measure(batches, {}, "running"), options, seed);
+//   run_job(job, {.checkpoints = &store});
+//   const LossGrid grid = job.grid(0, 0);
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "nascent/analysis/weight_plane.h"
+#include "nascent/train/loop.h"
+#include "nascent/train/model.h"
+
+namespace nascent {
+
+struct LandscapeOptions {
+  int points = 51;
+  double range = 1;    // the grid covers [-range, range] in both directions
+  int directions = 1;  // pairs of directions: a grid each
+  int images = 1000;   // of the test part; 0: all
+  std::string norms = "running";
+  int calibration = 512;  // training images that recalibrated norms see
+  bool filters = true;
+  void declare(OptionTable& table);  // section "landscape"
+  void check() const;                // an Error where the grid has no points or no extent
+  std::vector<double> places() const;
+};
+
+// s(alpha, beta), alpha along a row. A value that is not finite is a hole.
+struct LossGrid {
+  std::vector<double> places{};
+  std::vector<double> loss{}, top1{};  // places x places
+
+  size_t side() const { return places.size(); }
+  double at(const std::vector<double>& values, double alpha, double beta) const;  // between points: bilinear
+  double centre() const { return at(loss, 0, 0); }
+};
+
+struct LandscapeNumbers {
+  double centre = 0, centre_top1 = 0;
+  double flat_share = 0;     // of the grid, with a loss of at most the centre's + 1
+  double convex_radius = 0;  // mean over 32 rays of how far the loss curves upwards
+  double steepness = 0;      // mean over the rays of the slope from the centre to half the range
+  int64_t holes = 0;
+  Json to_json() const;
+};
+LandscapeNumbers numbers_of(const LossGrid& grid);
+
+// "alpha,beta,loss,top1" by line.
+std::string grid_csv(const LossGrid& grid);
+// The surface as a file for ParaView: legacy VTK, loss as height.
+std::string grid_vtk(const LossGrid& grid, const std::string& title);
+
+struct LandscapeModel {
+  std::string name{};
+  std::filesystem::path path{};  // of the model file; read when it is its turn
+};
+
+// What is measured of a network whose weights were moved: two numbers, loss and accuracy unless told otherwise.
+using PointMeasure = std::function<std::pair<double, double>(Network&)>;
+PointMeasure loss_measure(ImageBatches images, ImageBatches calibration, const std::string& norms);
+
+// Every point of every grid of every model is a step; the centre of a grid comes first.
+class LandscapeJob : public Job {
+ public:
+  // `known` holds points of an earlier, coarser run, by (model, pair, alpha, beta): those are not computed again.
+  using Known = std::map<std::tuple<std::string, int, double, double>, std::pair<double, double>>;
+
+  LandscapeJob(std::vector<LandscapeModel> models, PointMeasure measure, LandscapeOptions options, uint64_t seed,
+               Known known = {});
+
+  std::string label() const override { return "landscape"; }
+  int64_t epochs() const override { return 1; }
+  int64_t steps() const override;
+  void start_epoch(int64_t, int64_t, EventSink&) override {}
+  StepReport step(int64_t epoch, int64_t step, EventSink& events) override;
+  void end_epoch(int64_t, EventSink&) override;
+  void save(State& state, const std::string& prefix) const override;
+  void load(const State& state, const std::string& prefix) override;
+
+  LossGrid grid(int model, int pair) const;
+  // Seconds that one point took, once there was one.
+  double seconds_a_point() const { return seconds_; }
+
+ private:
+  struct Place {
+    int model, pair, column, row;
+  };
+  Place place(int64_t step) const;
+  void take(int model);
+  void aim(int pair);
+  std::pair<double, double> measure(const Place& place);
+
+  std::vector<LandscapeModel> models_;
+  PointMeasure measure_;
+  LandscapeOptions options_;
+  uint64_t seed_;
+  Known known_;
+  std::vector<double> places_;
+  at::Tensor values_;  // [models, pairs, rows, columns, 2], loss and top1
+
+  int taken_ = -1, aimed_ = -1;  // what is loaded
+  std::shared_ptr<Network> network_;
+  std::unique_ptr<WeightPlane> plane_;
+  Direction first_, second_;
+  double seconds_ = 0;
+};
+
+// The points of an earlier run's CSV files.
+void add_known(LandscapeJob::Known& known, const std::string& model, int pair, const std::string& csv,
+               const std::string& origin);
+
+}  // namespace nascent

@@ -1,0 +1,212 @@
+#include "nascent/analysis/trained_variants.h"
+
+#include <cmath>
+#include <map>
+#include <set>
+
+#include "nascent/core/error.h"
+#include "nascent/core/files.h"
+#include "nascent/core/log.h"
+#include "nascent/run/event_store.h"
+
+namespace nascent {
+namespace {
+
+Json number(double value) { return std::isfinite(value) ? Json(value) : Json(); }
+
+std::string part_name(const std::string& variant, double rate, int64_t seed) {
+  return fmt::format("{}-rate{:g}-seed{}", variant, rate, seed);
+}
+
+void read_curves(const std::filesystem::path& folder, TrainedVariant& trained) {
+  const EventStore events(folder / "events.sqlite", EventStore::Access::read);
+  trained.loss = events.series("epoch", "valid_loss");
+  trained.top1 = events.series("epoch", "valid_top1");
+  if (!trained.top1.empty()) trained.final_top1 = trained.top1.back().second;
+}
+
+TrainedVariant train_one(const TrainedVariantsOptions& options, const std::string& base, const Variant& variant,
+                         double rate, int64_t seed, Session& session) {
+  TrainedVariant trained{base, variant, rate, seed};
+  trained.folder = part_name(variant.name, rate, seed);
+  TrainingOptions training = options.training;
+  training.genotype = (session.directory().path() / "genotypes" / (variant.name + ".json")).string();
+  training.train.optimizer.lr = rate;
+  training.run.seed = seed;
+  try {
+    session.part(trained.folder, {.verb = "train"}, training,
+                 [](const TrainingOptions& own, Session& part) { train(own, part); });
+  } catch (const Error& error) {
+    // A rate that is too high for a cell is a finding, not a failure.
+    log::warning("{}: {}", trained.folder, error.what());
+    trained.diverged = true;
+  }
+  const auto folder = session.directory().path() / trained.folder;
+  if (std::filesystem::exists(folder / "events.sqlite")) read_curves(folder, trained);
+  return trained;
+}
+
+struct Band {
+  double sum = 0, low = INFINITY, high = -INFINITY;
+  int count = 0;
+  void add(double value) {
+    sum += value;
+    low = std::min(low, value);
+    high = std::max(high, value);
+    ++count;
+  }
+};
+
+std::vector<Curve> curves_by_width(const std::vector<const TrainedVariant*>& chosen, Points TrainedVariant::*which) {
+  std::map<double, std::map<double, Band>, std::greater<>> widths;  // the widest first
+  for (const TrainedVariant* trained : chosen) {
+    for (const auto& [epoch, value] : trained->*which) {
+      if (std::isfinite(value)) widths[trained->variant.topology.width][epoch].add(value);
+    }
+  }
+  std::vector<Curve> curves;
+  for (const auto& [width, epochs] : widths) {
+    Curve& curve = curves.emplace_back(Curve{fmt::format("{:.4g}c", width), {}});
+    for (const auto& [epoch, band] : epochs) {
+      curve.points.emplace_back(epoch, band.sum / band.count);
+      curve.band.emplace_back(band.low, band.high);
+    }
+  }
+  return curves;
+}
+
+}  // namespace
+
+TrainedVariantsOptions::TrainedVariantsOptions() {
+  variants.connections = 4;
+  variants.adapted = variants.deepest = false;
+  training.network.cells = 20;
+  training.network.channels = 36;
+  training.data.name = "cifar10";
+  training.data.batch = 80;
+  training.train.epochs = 600;
+}
+
+void TrainedVariantsOptions::declare(OptionTable& table, const std::string& name) {
+  auto section = table.section(name, "Which cells are trained, how often, and what is counted.");
+  section.add("cells-of", genotypes, "genotypes whose variants are trained; they may stand after the verb too");
+  section.add("variant-seed", variant_seed, "of the draws of variants").at_least(0);
+  section.add("rates", rates, "learning rates, a training each");
+  section.add("seeds", seeds, "trainings of each, with seeds from run.seed on").range(1, 1000);
+  section.add("accuracy", accuracy, "percent on the test part: the epochs until it is reached are counted")
+      .range(0, 100);
+  variants.declare(table);
+  training.declare(table);
+}
+
+void TrainedVariantsOptions::check() const {
+  if (genotypes.empty()) fail("A genotype was expected, as in 'nascent analyze convergence darts-v2'.");
+  if (rates.empty()) fail("--rates: there is no learning rate to train with.");
+}
+
+std::vector<TrainedVariant> train_variants(const TrainedVariantsOptions& options, Session& session) {
+  options.check();
+  std::vector<TrainedVariant> all;
+  std::set<std::string> names;
+  for (const std::string& genotype : options.genotypes) {
+    const std::string base = std::filesystem::path(genotype).stem().string();
+    const auto variants =
+        make_variants(base, find_genotype(genotype), options.variants, static_cast<uint64_t>(options.variant_seed));
+    for (const Variant& variant : variants) {
+      if (!names.insert(variant.name).second)
+        fail("Two variants are called '{}'; name each genotype once.", variant.name);
+      const auto folder = session.directory().path() / "genotypes";
+      std::filesystem::create_directories(folder);
+      write_file(folder / (variant.name + ".json"), to_text(variant.genotype, "json"));
+      for (double rate : options.rates) {
+        for (int64_t seed = 0; seed < options.seeds; ++seed) {
+          all.push_back(train_one(options, base, variant, rate, options.training.run.seed + seed, session));
+        }
+      }
+    }
+  }
+  return all;
+}
+
+double TrainedVariant::epochs_to(double accuracy) const {
+  for (const auto& [epoch, value] : top1) {
+    if (value >= accuracy) return epoch;
+  }
+  return NAN;
+}
+
+double TrainedVariant::loss_area() const {
+  double sum = 0;
+  for (const auto& [epoch, value] : loss) sum += value;
+  return loss.empty() ? NAN : sum / static_cast<double>(loss.size());
+}
+
+std::vector<FigurePanel> convergence_panels(const std::vector<TrainedVariant>& trained, const std::string& base,
+                                            double rate) {
+  std::vector<const TrainedVariant*> chosen;
+  for (const TrainedVariant& one : trained) {
+    if (one.base == base && one.rate == rate) chosen.push_back(&one);
+  }
+  FigurePanel loss{fmt::format("{}, learning rate {:g}", base, rate), "epoch", "test loss", {}};
+  FigurePanel top1{"", "epoch", "test accuracy (%)", {}};
+  loss.plot.curves = curves_by_width(chosen, &TrainedVariant::loss);
+  top1.plot.curves = curves_by_width(chosen, &TrainedVariant::top1);
+  for (FigurePanel* panel : {&loss, &top1}) panel->plot.width = 420, panel->plot.height = 260;
+  return {loss, top1};
+}
+
+BarPlot generalisation_bars(const std::vector<TrainedVariant>& trained, const std::string& base) {
+  std::vector<std::string> order;
+  std::map<std::string, std::vector<const TrainedVariant*>> groups;
+  std::map<double, size_t> widths;
+  for (const TrainedVariant& one : trained) {
+    if (one.base != base || one.diverged) continue;
+    if (groups[one.variant.name].empty()) order.push_back(one.variant.name);
+    groups[one.variant.name].push_back(&one);
+    widths[one.variant.topology.width] = 0;
+  }
+  size_t next = 0;
+  for (auto& [width, place] : widths) place = next++;
+  BarPlot plot;
+  for (const std::string& name : order) {
+    double sum = 0, squares = 0;
+    const auto count = static_cast<double>(groups[name].size());
+    for (const TrainedVariant* one : groups[name]) sum += one->final_top1, squares += one->final_top1 * one->final_top1;
+    const double mean = sum / count;
+    const double deviation = count > 1 ? std::sqrt(std::max(0.0, (squares - count * mean * mean) / (count - 1))) : 0;
+    plot.bars.push_back({name, mean, deviation, widths[groups[name][0]->variant.topology.width]});
+  }
+  return plot;
+}
+
+std::string trained_csv(const std::vector<TrainedVariant>& trained, double accuracy) {
+  std::string text = "base,variant,kind,width,depth,rate,seed,final_top1,epochs_to_accuracy,mean_loss,diverged\n";
+  for (const TrainedVariant& one : trained) {
+    text += fmt::format("{},{},{},{},{},{:g},{},{:.4f},{},{:.6g},{}\n", one.base, one.variant.name, one.variant.kind,
+                        one.variant.topology.width, one.variant.topology.depth, one.rate, one.seed, one.final_top1,
+                        std::isnan(one.epochs_to(accuracy)) ? "" : fmt::format("{:g}", one.epochs_to(accuracy)),
+                        one.loss_area(), one.diverged ? 1 : 0);
+  }
+  return text;
+}
+
+Json trained_json(const std::vector<TrainedVariant>& trained, double accuracy) {
+  Json rows = Json::array();
+  for (const TrainedVariant& one : trained) {
+    rows.push_back({{"base", one.base},
+                    {"variant", one.variant.name},
+                    {"kind", one.variant.kind},
+                    {"width", one.variant.topology.width},
+                    {"depth", one.variant.topology.depth},
+                    {"rate", one.rate},
+                    {"seed", one.seed},
+                    {"final_top1", one.final_top1},
+                    {"epochs_to_accuracy", number(one.epochs_to(accuracy))},
+                    {"mean_loss", number(one.loss_area())},
+                    {"diverged", one.diverged},
+                    {"folder", one.folder}});
+  }
+  return rows;
+}
+
+}  // namespace nascent

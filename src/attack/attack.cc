@@ -1,0 +1,44 @@
+#include "nascent/attack/attack.h"
+
+#include <ATen/ATen.h>
+
+#include <cmath>
+
+namespace nascent {
+
+void AttackSettings::declare(OptionTable& table) {
+  auto section = table.section("attack", "Which attack, how strong, and against whom.");
+  section.add("steps", steps, "steps of an iterative attack; 0: as published").at_least(0);
+  section.add("step", step, "length of a step of pgd and mi-fgsm as a part of eps; 0: as published").at_least(0);
+  section.add("restarts", restarts, "starts from different random points; 0: as published").at_least(0);
+  section.add("passes", passes, "gradients that apgd averages, for victims that answer at random").range(1, 10000);
+  section.add("searches", searches, "tries of cw's constant: 0.001, times 10 while it fails, then bisected")
+      .range(1, 100);
+  section.add("confidence", confidence, "by which cw's wrong logit must lead").at_least(0);
+  section.add("rate", rate, "learning rate of cw's Adam").at_least(0);
+  section.add("queries", queries, "answers that square asks for, per image").range(1, 100000000);
+  section.add("window", window, "share of the pixels that square changes at first").range(1e-6, 1);
+  section.add("target-classes", classes, "classes that apgd-t and fab-t try, the likeliest first").range(1, 100000);
+}
+
+Outcome attack_batch(const Attack& attack, const AttackFacts& facts, const AttackSettings& settings,
+                     const Victim& victim, const Attacked& attacked, const Threat& threat) {
+  Outcome outcome{attacked.images.clone(), attacked.fooled(victim.logits(attacked.images))};
+  if (!facts.parts.empty()) outcome.parts = at::full({attacked.size()}, -1, at::kLong);
+  const bool all = !settings.leave && !facts.minimal;
+  const at::Tensor rows = all ? at::arange(attacked.size(), at::kLong) : rows_of(outcome.fooled.logical_not());
+  if (rows.numel() == 0) return outcome;
+  const Attacked some = attacked.select(rows);
+  Outcome found = attack.run(victim, some, threat);
+  if (facts.minimal && std::isfinite(threat.eps)) {
+    const at::Tensor near = threat.distance(found.images, some.images).le(threat.eps * (1 + 1e-6));
+    found.images = at::where(over_pixels(near), found.images, some.images);
+    found.fooled = found.fooled.logical_and(near);
+  }
+  outcome.images.index_copy_(0, rows, found.images);
+  outcome.fooled.index_copy_(0, rows, found.fooled);
+  if (found.parts.defined()) outcome.parts.index_copy_(0, rows, found.parts);
+  return outcome;
+}
+
+}  // namespace nascent

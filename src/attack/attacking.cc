@@ -1,0 +1,61 @@
+#include "nascent/attack/attacking.h"
+
+#include "nascent/attack/campaign.h"
+#include "nascent/attack/gallery.h"
+#include "nascent/core/error.h"
+#include "nascent/core/text.h"
+#include "nascent/run/attack_section.h"
+
+namespace nascent {
+namespace {
+
+Campaign plan_campaign(const AttackingOptions& options, const Victims& victims, const PixelImages& images) {
+  const AttackOptions& asked = options.attack;
+  CampaignSetup setup{.plan = plan_attack(asked, images.classes, static_cast<uint64_t>(options.run.seed)),
+                      .target = parse_target(asked.target, images.class_names),
+                      .batch = options.data.batch,
+                      .keep = asked.keep};
+  if (setup.plan.normalised) {
+    if (victims.deviation.empty()) {
+      fail("--units normalised needs one deviation for all members; these have several or none. Use --units pixels.");
+    }
+    setup.scale = victims.deviation;
+  }
+  if (asked.every_member()) {
+    if (victims.members.size() < 2) fail("--rounds and --transfer need an ensemble: name two models or more.");
+    setup.attacked = setup.judges = victims.members;
+  }
+  setup.attacked.push_back(victims.whole);
+  setup.judges.push_back(victims.whole);
+  const TargetChoice target = setup.target;
+  return {std::move(setup), without_target(images.all, target)};
+}
+
+}  // namespace
+
+void AttackingOptions::declare(OptionTable& table) {
+  attack.declare(table);
+  data.declare(table);
+  run.declare(table);
+}
+
+Json attack(const AttackingOptions& options, Session& session, const ReadModels& read) {
+  options.run.apply();
+  const AttackOptions& asked = options.attack;
+  VictimFiles files(asked.models, {asked.mean, asked.deviation}, read);
+  const PixelImages images = files.images(options.data, asked.images, static_cast<uint64_t>(options.run.seed));
+  Campaign campaign = plan_campaign(options, files.load(images), images);
+  session.begin(asked.attack,
+                {{"Attack", asked.attack}, {"Victim", join(asked.models, ", ")}, {"Data set", options.data.name}});
+  Json result;
+  session.run([&] {
+    session.run(campaign);
+    write_gallery(campaign, asked.pictures, session.directory().path());
+    result = campaign_result(campaign);
+    write_attack_figures(result, session.directory().path() / "figures");
+    session.conclude(result);
+  });
+  return result;
+}
+
+}  // namespace nascent

@@ -1,0 +1,27 @@
+// An attack from the files of its victims to its result: what `nascent attack` does.
+//
+//   Session session({.verb = "attack"}, table, options.run);
+//   const Json result = attack(options, session);
+#pragma once
+
+#include "nascent/attack/attack_options.h"
+#include "nascent/attack/victim_files.h"
+#include "nascent/data/data_options.h"
+#include "nascent/train/session.h"
+
+namespace nascent {
+
+struct AttackingOptions {
+  AttackOptions attack;
+  DataOptions data;
+  RunOptions run;
+
+  AttackingOptions() { data.name = "cifar10"; }
+  void declare(OptionTable& table);
+  void resolve(const std::string&) {}
+};
+
+// Leaves result.json, the images, the figures and the report in the session's folder; returns the result.
+Json attack(const AttackingOptions& options, Session& session, const ReadModels& read = read_model);
+
+}  // namespace nascent

@@ -1,0 +1,60 @@
+// Victims from files, and the images to attack them with: pixels from 0 to 1 as they are before a model normalises
+// them.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "nascent/attack/attacked.h"
+#include "nascent/attack/victim.h"
+#include "nascent/data/data_options.h"
+
+namespace nascent {
+
+struct Victims {
+  std::vector<VictimPointer> members;
+  VictimPointer whole;            // the only member, or the ensemble of all
+  std::vector<double> deviation;  // what all members divide their channels by; empty where they differ or do nothing
+};
+
+struct PixelImages {
+  Attacked all;
+  Shape shape;
+  int64_t classes = 0;
+  std::vector<std::string> class_names;
+};
+
+// How a file of ours is read: one model, or the members of an ensemble.
+using ReadModels = std::function<std::vector<Model>(const std::filesystem::path&)>;
+std::vector<Model> read_model(const std::filesystem::path& path);
+
+// Files of ours, run folders that hold one, or TorchScript files; several make an ensemble. `script` normalises what
+// TorchScript files see.
+class VictimFiles {
+ public:
+  VictimFiles(const std::vector<std::string>& paths, ChannelStatistics script, const ReadModels& read = read_model);
+
+  // The test images as the models want them before they normalise, `count` of them as the seed chooses.
+  PixelImages images(DataOptions data, int64_t count, uint64_t seed) const;
+  // An Error where members do not fit one another or the images.
+  Victims load(const PixelImages& images);
+
+ private:
+  struct File {
+    std::string path, name;
+    bool script = false;
+    std::shared_ptr<Model> model{};
+  };
+  void open(const std::string& path, const ReadModels& read);
+
+  std::vector<File> files_;
+  ChannelStatistics script_;
+};
+
+// The transforms of bytes in a list for evaluation: what comes before a model's own normalisation.
+std::vector<std::string> pixel_transforms(const std::vector<std::string>& specs);
+// What a list normalises with: the numbers of its own "normalise", or those given.
+ChannelStatistics normalisation(const std::vector<std::string>& specs, const ChannelStatistics& otherwise);
+
+}  // namespace nascent

@@ -1,0 +1,85 @@
+// nascent analyze theory: what the papers prove, checked by numbers.
+#include "nascent/analysis/theory.h"
+#include "nascent/cli/verb.h"
+#include "nascent/core/files.h"
+#include "nascent/core/log.h"
+#include "nascent/nn/threads.h"
+
+namespace nascent {
+namespace {
+
+class AnalyzeTheoryVerb : public Verb {
+ public:
+  std::string arguments() const override { return "[NAME...]"; }
+
+  void declare(OptionTable& table) override {
+    auto section = table.section("theory", "Which theories are checked, and how thoroughly. Known: " +
+                                               join(Theory::Registry::instance().names(), ", ") + ".");
+    section.add("draws", draws_, "problems drawn at random; costly theories draw a part of that").range(1, 1000000);
+    section.add("seed", seed_, "of the draws").at_least(0);
+    section.add("out", out_, "folder for a table (.csv) and a picture (.svg) of each theory");
+    table.section("run", "Where and how a run happens.")
+        .add("threads", threads_, "threads that compute; 0: one per core")
+        .range(0, 1024);
+  }
+
+  Json run(const Invocation& invocation) override {
+    use_threads(threads_);
+    std::vector<std::string> names = invocation.arguments;
+    if (names.empty()) names = Theory::Registry::instance().names();
+    for (const std::string& name : names) Theory::Registry::instance().at(name);
+    Json results = Json::object();
+    for (const std::string& name : names) {
+      const TheoryResult result =
+          Theory::Registry::instance().make(name, TheoryOptions{draws_, static_cast<uint64_t>(seed_)});
+      results[name] = report(invocation, name, result);
+      if (!out_.empty()) write(name, result);
+    }
+    return results;
+  }
+
+ private:
+  static Json report(const Invocation& invocation, const std::string& name, const TheoryResult& result) {
+    Json claims = Json::array();
+    invocation.print(fmt::format("{}: {}.", name, result.statement));
+    for (const TheoryClaim& claim : result.claims) {
+      const int64_t held = claim.held(), draws = static_cast<int64_t>(claim.samples.size());
+      invocation.print(fmt::format("  {:<52} held in {:>6} of {:<6} {:<16} {} / {}: {:.3g} in the middle", claim.name,
+                                   held, draws,
+                                   held == draws  ? ""
+                                   : claim.proven ? "BROKEN"
+                                                  : "(not always)",
+                                   claim.left, claim.right, claim.median_ratio()));
+      claims.push_back({{"claim", claim.name},
+                        {"held", held},
+                        {"draws", draws},
+                        {"proven", claim.proven},
+                        {"median_ratio", std::isfinite(claim.median_ratio()) ? Json(claim.median_ratio()) : Json()}});
+    }
+    for (const std::string& note : result.notes) invocation.print("  " + note);
+    return {{"statement", result.statement}, {"claims", claims}, {"notes", result.notes}, {"numbers", result.numbers}};
+  }
+
+  void write(const std::string& name, const TheoryResult& result) const {
+    const std::filesystem::path folder(out_);
+    std::filesystem::create_directories(folder);
+    write_file(folder / (name + ".csv"), theory_csv(result));
+    const auto write_figure = [&](const std::string& file, const std::vector<FigurePanel>& panels) {
+      const auto picture = draw_figure(panels);
+      if (picture) write_file(folder / (file + ".svg"), *picture);
+      if (!picture) log::warning("gnuplot could not be run, so {}.svg is missing.", file);
+    };
+    write_figure(name, {ratio_panel(result)});
+    if (!result.panels.empty()) write_figure(name + "-curves", result.panels);
+  }
+
+  int draws_ = 300, threads_ = 0;
+  int64_t seed_ = 1;
+  std::string out_;
+};
+
+NASCENT_REGISTER(Verb, "analyze theory", "what the papers prove, checked by numbers",
+                 [] { return std::make_unique<AnalyzeTheoryVerb>(); });
+
+}  // namespace
+}  // namespace nascent

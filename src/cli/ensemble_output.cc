@@ -1,0 +1,56 @@
+#include "nascent/cli/ensemble_output.h"
+
+#include <array>
+#include <utility>
+
+namespace nascent {
+namespace {
+
+struct Line {
+  const char* key;
+  const char* name;
+  const char* unit;
+  int digits;
+};
+
+constexpr std::array<Line, 12> kLines = {{{"error", "ensemble error", " %", 2},
+                                          {"average_error", "average error of a member (ATE)", " %", 2},
+                                          {"disagreement", "pairwise disagreement (PPD)", " %", 2},
+                                          {"diversity", "PPD over ATE", "", 3},
+                                          {"oracle_error", "no member right", " %", 2},
+                                          {"top5_error", "top-5 error", " %", 2},
+                                          {"loss", "negative log-likelihood", "", 4},
+                                          {"average_loss", "mean of the members' own", "", 4},
+                                          {"brier", "Brier score", "", 4},
+                                          {"calibration_error", "calibration error (ECE)", "", 4},
+                                          {"entropy", "predictive entropy", "", 4},
+                                          {"mutual_information", "mutual information", "", 4}}};
+
+}  // namespace
+
+void print_members(const Invocation& invocation, const std::vector<Genotype>& members) {
+  for (size_t i = 0; i < members.size(); ++i) {
+    if (i > 0 && members[i] == members[i - 1]) {
+      invocation.print(fmt::format("Member {}: the same cell", i + 1));
+      continue;
+    }
+    invocation.print(fmt::format("Member {}:\n{}", i + 1, describe(members[i])));
+  }
+}
+
+void print_figures(const Invocation& invocation, const Json& figures) {
+  for (const Line& line : kLines) {
+    invocation.print(
+        fmt::format("  {:<34} {:>9.{}f}{}", line.name, figures.at(line.key).get<double>(), line.digits, line.unit));
+  }
+}
+
+void print_trials(const Invocation& invocation, const Json& mean) {
+  for (const Line& line : kLines) {
+    const Json& figure = mean.at(line.key);
+    invocation.print(fmt::format("  {:<34} {:>9.{}f} +- {:.{}f}{}", line.name, figure.at("mean").get<double>(),
+                                 line.digits, figure.at("standard_error").get<double>(), line.digits, line.unit));
+  }
+}
+
+}  // namespace nascent

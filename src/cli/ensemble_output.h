@@ -1,0 +1,17 @@
+// What the ensemble verbs say to people.
+#pragma once
+
+#include <vector>
+
+#include "nascent/cli/verb.h"
+#include "nascent/space/genotype.h"
+
+namespace nascent {
+
+void print_members(const Invocation& invocation, const std::vector<Genotype>& members);
+// From EnsembleFigures::to_json().
+void print_figures(const Invocation& invocation, const Json& figures);
+// From mean_and_error() of such objects.
+void print_trials(const Invocation& invocation, const Json& mean);
+
+}  // namespace nascent

@@ -1,0 +1,259 @@
+#include "nascent/ensemble/ensemble_search.h"
+
+#include <algorithm>
+
+#include "nascent/core/files.h"
+#include "nascent/core/log.h"
+#include "nascent/core/recipes.h"
+#include "nascent/data/image_data.h"
+#include "nascent/search/search.h"
+#include "nascent/train/model.h"
+#include "nascent/train/training.h"
+
+namespace nascent {
+
+Json EnsembleDescription::to_json() const {
+  Json list = Json::array();
+  for (const Genotype& member : members) list.push_back(Json::parse(to_text(member, "json")));
+  return {{"kind", kind_name(kind)}, {"space", space},   {"members", list},       {"weights", weights},
+          {"combine", combine},      {"passes", passes}, {"drop_path", drop_path}};
+}
+
+EnsembleDescription EnsembleDescription::load(const std::filesystem::path& folder) {
+  const auto file = folder / "ensemble.json";
+  if (!std::filesystem::exists(file)) {
+    fail("{} holds no ensemble.json; give the folder of a finished 'nascent ensemble search'.", folder.string());
+  }
+  try {
+    const Json json = Json::parse(read_file(file));
+    EnsembleDescription ensemble;
+    ensemble.kind = member_kind(json.at("kind").get<std::string>());
+    json.at("space").get_to(ensemble.space);
+    for (const Json& member : json.at("members")) ensemble.members.push_back(parse_genotype(member.dump(), "json"));
+    json.at("weights").get_to(ensemble.weights);
+    json.at("combine").get_to(ensemble.combine);
+    json.at("passes").get_to(ensemble.passes);
+    json.at("drop_path").get_to(ensemble.drop_path);
+    // A space of the user's own was kept with the search.
+    if (const auto copy = folder / "space.toml"; std::filesystem::exists(copy)) ensemble.space = copy.string();
+    return ensemble;
+  } catch (const Json::exception& error) {
+    fail("{} is damaged: {}", file.string(), error.what());
+  }
+}
+
+namespace {
+
+class EnsembleSearch {
+ public:
+  EnsembleSearch(const EnsembleOptions& options, Session& session)
+      : options_(options),
+        session_(session),
+        facts_(EnsembleMethod::Registry::instance().at(options.method).facts),
+        space_(find_space(options.search.space)),
+        seed_(static_cast<uint64_t>(options.search.run.seed)) {
+    // What another run left is looked at before this one begins.
+    if (needs_supernet() && !options.supernet.empty())
+      supernet_.emplace(load_supernet(options.supernet, space_->name()));
+    if (!options.genotype.empty()) space_->validate(find_genotype(options.genotype));
+  }
+
+  void begin() {
+    session_.begin(space_->name(), {{"Method", options_.method},
+                                    {"Space", space_->name()},
+                                    {"Data set", options_.search.data.name},
+                                    {"Members", std::to_string(options_.members)}});
+  }
+
+  EnsembleSearchResult run() {
+    const auto folder = session_.directory().path();
+    keep_space();
+    prepare();
+    const auto judge = make_judge();
+    const FoundEnsemble found = EnsembleMethod::Registry::instance().make(
+        options_.method, MethodSetup{options_, *space_, *judge, posterior_ ? posterior_.get() : nullptr, seed_});
+    EnsembleSearchResult result;
+    result.ensemble = {
+        .kind = facts_.kind,
+        .space = options_.search.space,
+        .members = found.members,
+        .weights = found.weights,
+        .combine = options_.combine,
+        .passes = facts_.kind == MemberKind::passes || facts_.kind == MemberKind::snapshots ? options_.members : 1,
+        .drop_path = facts_.kind == MemberKind::passes ? options_.drop : 0};
+    result.facts = facts_of(found, *judge);
+    write_file(folder / "ensemble.json", result.ensemble.to_json().dump(2) + "\n");
+    session_.directory().write_genotype(found.members.front());
+    session_.conclude(result.facts);
+    result.directory = folder;
+    result.report = session_.directory().report_path();
+    return result;
+  }
+
+ private:
+  bool needs_supernet() const { return facts_.posterior || (options_.judge == "shared" && options_.genotype.empty()); }
+
+  void keep_space() const {
+    const auto copy = session_.directory().path() / "space.toml";
+    if (options_.search.space.ends_with(".toml") && options_.search.space != copy.string())
+      write_file(copy, read_file(options_.search.space));
+  }
+
+  SearchOptions supernet_options() const {
+    SearchOptions search = options_.search;
+    if (options_.when == "best-response") {
+      search.one_shot.relaxation.relaxation = "posterior";
+      search.one_shot.relaxation.temperature = search.one_shot.relaxation.temperature_end =
+          options_.learning.gumbel_temperature;
+      OptimizerOptions& optimizer = search.one_shot.update.optimizer;
+      optimizer.lr = options_.learning.optimizer.lr;
+      optimizer.beta1 = options_.learning.optimizer.beta1;
+      optimizer.beta2 = options_.learning.optimizer.beta2;
+      optimizer.weight_decay = options_.learning.optimizer.weight_decay;
+      search.one_shot.discretisation = OneShotOptions().discretisation;
+      search.one_shot.samples = OneShotOptions().samples;
+      const ImageData data(search.data, seed_);
+      const double images = static_cast<double>(std::max<size_t>(1, data.split().valid.size()));
+      search.one_shot.regularisers.push_back(fmt::format("uniform {}", options_.learning.kl_weight / images));
+    }
+    return search;
+  }
+
+  void prepare() {
+    if (!needs_supernet()) return;
+    std::string folder = options_.supernet;
+    if (folder.empty()) {
+      log::info("Supernet");
+      session_.part("supernet", {.verb = "search", .command = session_.command(), .recipe = session_.start().recipe},
+                    supernet_options(), [](const SearchOptions& options, Session& part) { search(options, part); });
+      folder = (session_.directory().path() / "supernet").string();
+      supernet_.emplace(load_supernet(folder, space_->name()));
+    }
+    if (facts_.posterior) prepare_posterior(folder);
+  }
+
+  void prepare_posterior(const std::string& supernet) {
+    posterior_ = std::make_unique<ArchitecturePosterior>(
+        *supernet_->space, PosteriorSettings{.temperature = options_.learning.tau}, seed_);
+    if (!options_.posterior.empty()) return load_posterior(options_.posterior, *posterior_);
+    if (options_.when == "best-response") return load_posterior(supernet, *posterior_);
+    log::info("Posterior");
+    PosteriorOptions learning = options_.learning;
+    learning.supernet = std::filesystem::absolute(supernet).string();
+    learning.run = options_.search.run;
+    session_.part("posterior", {.verb = "ensemble posterior", .command = {"--supernet", learning.supernet}}, learning,
+                  [](const PosteriorOptions& options, Session& part) { train_posterior(options, part); });
+    load_posterior(session_.directory().path() / "posterior", *posterior_);
+  }
+
+  std::unique_ptr<EnsembleJudge> make_judge() {
+    const auto folder = session_.directory().path() / "predictions";
+    const Combination how = combination(options_.combine);
+    if (needs_supernet() && options_.judge == "shared") {
+      return std::make_unique<SharedWeightsJudge>(
+          *supernet_, SharedWeightsOptions{options_.norms, options_.judge_images}, folder, how);
+    }
+    return std::make_unique<TrainedJudge>(
+        [this](const Genotype& genotype, int64_t number) { return trained(genotype, number); }, folder, how);
+  }
+
+  // Trains a network of the pool as a part of the run and asks it about the held-out images.
+  Predictions trained(const Genotype& genotype, int64_t number) {
+    const std::string folder = fmt::format("pool-{}", number);
+    const StageOptions& stages = options_.search.stages;
+    std::string recipe = stages.retrain;
+    if (recipe.empty()) recipe = Skeleton::Registry::instance().at(options_.search.network.skeleton).facts.retraining;
+    TrainingOptions training;
+    OptionTable table;
+    training.declare(table);
+    const DataOptions images = options_.search.data;
+    training.data.name = images.name;
+    training.data.path = images.path;
+    table.read_toml(find_recipe(recipe).text, "recipe " + recipe);
+    training.train.epochs = 50;  // as under Table 5.2
+    for (const auto& assignment : stages.retrain_set) table.read_assignment(assignment);
+    const int batch = training.data.batch;
+    const auto transforms = training.data.train_transforms;
+    training.data = images;
+    training.data.batch = std::min(batch, images.batch);
+    if (!transforms.empty()) training.data.train_transforms = transforms;
+    training.genotype = to_text(genotype, "json");
+    training.space = options_.search.space;
+    training.run = options_.search.run;
+    log::info("Network {} of the pool", number);
+    session_.part(folder, {.verb = "train", .command = {"--recipe", recipe}, .recipe = recipe}, training,
+                  [](const TrainingOptions& options, Session& part) { train(options, part); });
+    const Model model = load_model(session_.directory().path() / folder / "model.nascent");
+    const ImageData data(training.data, seed_, model.statistics);
+    if (data.split().valid.empty()) fail("--judge train needs held-out images: set --valid-fraction above 0.");
+    return predict(*model.network, *data.evaluation(data.split().valid), {.images = options_.judge_images});
+  }
+
+  Json facts_of(const FoundEnsemble& found, EnsembleJudge& judge) {
+    Json facts = {
+        {"method", options_.method}, {"kind", kind_name(facts_.kind)},         {"members", found.members.size()},
+        {"judge", options_.judge},   {"networks_evaluated", judge.networks()}, {"ensembles_judged", judge.ensembles()},
+        {"trace", found.trace}};
+    Json cells = Json::array();
+    for (const Genotype& member : found.members) cells.push_back(Json::parse(to_text(member, "json")));
+    facts["cells"] = std::move(cells);
+    if (judge.networks() > 0) {
+      const EnsembleFigures figures =
+          ensemble_figures(judge.members(found.members), judge.labels(), judge.combine(), found.weights);
+      facts["estimated"] = figures.to_json();
+    }
+    if (posterior_) facts["posterior"] = posterior_facts();
+    if (supernet_ && options_.when == "post-training") facts["fairness"] = fairness();
+    return facts;
+  }
+
+  Json posterior_facts() const {
+    Json cells = Json::object();
+    const auto entropies = posterior_->entropies();
+    const Mixture probabilities = posterior_->probabilities();
+    for (size_t i = 0; i < posterior_->shape().cells().size(); ++i) {
+      const std::string& type = posterior_->shape().cells()[i].type;
+      const CellMixture& cell = probabilities.at(type);
+      const at::Tensor ops = cell.ops.detach().contiguous(), edges = cell.edges.detach().contiguous();
+      Json rows = Json::array();
+      for (int64_t site = 0; site < ops.size(0); ++site) {
+        const float* row = ops.data_ptr<float>() + site * ops.size(1);
+        rows.push_back(std::vector<float>(row, row + ops.size(1)));
+      }
+      cells[type] = {{"entropy", entropies[i]},
+                     {"probabilities", std::move(rows)},
+                     {"edges", std::vector<float>(edges.data_ptr<float>(), edges.data_ptr<float>() + edges.numel())}};
+    }
+    return {{"tau", posterior_->temperature()},
+            {"divergence", posterior_->divergence().item<double>()},
+            {"ops", space_->ops()},
+            {"cells", std::move(cells)}};
+  }
+
+  Json fairness() const {
+    const auto& relaxation = supernet_->options.one_shot.relaxation.relaxation;
+    if (relaxation != "single-path" && relaxation != "fair-path") return nullptr;
+    return fairness_of(*supernet_).to_json(*space_);
+  }
+
+  const EnsembleOptions& options_;
+  Session& session_;
+  EnsembleMethodFacts facts_;
+  std::shared_ptr<const Space> space_;
+  uint64_t seed_;
+  std::optional<Supernet> supernet_;
+  std::unique_ptr<ArchitecturePosterior> posterior_;
+};
+
+}  // namespace
+
+EnsembleSearchResult search_ensemble(const EnsembleOptions& options, Session& session) {
+  options.search.run.apply();
+  EnsembleSearch search(options, session);
+  search.begin();
+  EnsembleSearchResult result;
+  session.run([&] { result = search.run(); });
+  return result;
+}
+
+}  // namespace nascent

@@ -1,0 +1,57 @@
+// An ensemble that grows member by member from a pool, and what its loss would be with one more. Sums over the members
+// are kept, so that a candidate costs one pass over the images however many members there are; and where probabilities
+// are averaged, only those of the labels matter.
+//
+//   const SelectionPool pool(members, labels, Combination::probabilities);
+//   RunningEnsemble ensemble(pool);
+//   ensemble.add(3);
+//   ensemble.loss_with(5);  // of members 3 and 5
+#pragma once
+
+#include <vector>
+
+#include "nascent/ensemble/combination.h"
+
+namespace nascent {
+
+// Candidates, in the form that running sums need. Holds on to `members` and `labels`.
+class SelectionPool {
+ public:
+  SelectionPool(const Members& members, const Labels& labels, Combination how);
+
+  size_t size() const { return members_.size(); }
+  int64_t images() const { return static_cast<int64_t>(labels_.size()); }
+  const Members& members() const { return members_; }
+  const Labels& labels() const { return labels_; }
+  Combination how() const { return how_; }
+  // The probability that a member gives each image's label.
+  const std::vector<float>& truth(size_t member) const { return truth_[member]; }
+
+ private:
+  const Members& members_;
+  const Labels& labels_;
+  Combination how_;
+  std::vector<std::vector<float>> truth_;
+};
+
+class RunningEnsemble {
+ public:
+  explicit RunningEnsemble(const SelectionPool& pool);
+
+  void add(size_t member);
+  // Mean negative log-likelihood; of the ensemble as it is, and with one member more.
+  double loss() const;
+  double loss_with(size_t member) const;
+  // In the order they were added; a member may be there several times.
+  const std::vector<size_t>& members() const { return members_; }
+
+ private:
+  double loss_of_probabilities(const float* more, double count) const;
+  double loss_of_logits(const Probabilities* more, double count) const;
+
+  const SelectionPool* pool_;
+  std::vector<size_t> members_;
+  std::vector<float> sums_;  // of the labels' probabilities, or of all logits
+};
+
+}  // namespace nascent

@@ -1,0 +1,239 @@
+// Depthwise convolutions of image_kernels.h.
+#if defined(NASCENT_DEPTHWISE_KERNELS_INL) == defined(HWY_TARGET_TOGGLE)
+#ifdef NASCENT_DEPTHWISE_KERNELS_INL
+#undef NASCENT_DEPTHWISE_KERNELS_INL
+#else
+#define NASCENT_DEPTHWISE_KERNELS_INL
+#endif
+
+#include <algorithm>
+#include <cstdlib>
+#include <type_traits>
+
+#include "nascent/kernels/image_kernels.h"
+#include "nascent/kernels/vectors-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace nascent::kernels::HWY_NAMESPACE {
+
+// Two vectors of channels at a time where there are as many: neighbouring loads then fall into different banks of the
+// cache.
+template <int kPixels, int kVectors, class D>
+HWY_INLINE void depthwise_tile(D d, const Depthwise& it, const float* in, const float* weights, float* out) {
+  const ptrdiff_t lanes = hn::Lanes(d), c = it.c, step = it.step;
+  const Taps taps = it.taps;
+  hn::Vec<D> sum[kPixels][kVectors];
+  NASCENT_UNROLL
+  for (int p = 0; p < kPixels; ++p) {
+    NASCENT_UNROLL
+    for (int v = 0; v < kVectors; ++v) sum[p][v] = it.add ? hn::LoadU(d, out + p * c + v * lanes) : hn::Zero(d);
+  }
+  for (int t = 0; t < taps.count; ++t) {
+    const float* x = in + taps.offsets[t];
+    hn::Vec<D> w[kVectors];
+    NASCENT_UNROLL
+    for (int v = 0; v < kVectors; ++v) w[v] = hn::LoadU(d, weights + t * c + v * lanes);
+    NASCENT_UNROLL
+    for (int p = 0; p < kPixels; ++p) {
+      NASCENT_UNROLL
+      for (int v = 0; v < kVectors; ++v)
+        sum[p][v] = hn::MulAdd(w[v], hn::LoadU(d, x + p * step + v * lanes), sum[p][v]);
+    }
+  }
+  NASCENT_UNROLL
+  for (int p = 0; p < kPixels; ++p) {
+    NASCENT_UNROLL
+    for (int v = 0; v < kVectors; ++v) hn::StoreU(sum[p][v], d, out + p * c + v * lanes);
+  }
+}
+
+template <int kVectors, class D>
+HWY_INLINE void depthwise_columns(D d, const Depthwise& it, const float* in, const float* weights, float* out) {
+  constexpr int kPixels = 8 / kVectors;
+  const ptrdiff_t c = it.c;
+  int i = 0;
+  for (; i + kPixels <= it.pixels; i += kPixels)
+    depthwise_tile<kPixels, kVectors>(d, it, in + i * it.step, weights, out + i * c);
+  for (; i < it.pixels; ++i) depthwise_tile<1, kVectors>(d, it, in + i * it.step, weights, out + i * c);
+}
+
+HWY_INLINE void depthwise_row(const Depthwise& it, const float* in, float* out) {
+  int b = 0;
+  for (; b + 2 * kWide <= it.c; b += 2 * kWide) depthwise_columns<2>(Wide(), it, in + b, it.weights + b, out + b);
+  for_blocks(
+      it.c, [&](auto d, int at) { depthwise_columns<1>(d, it, in + at, it.weights + at, out + at); }, b);
+}
+
+// Square kernels over neighbouring pixels, which is nearly all of them: every input pixel is loaded once per row of the
+// kernel and used by all outputs that see it. A vector holds kTogether pixels.
+template <int kPixels, int kSide, int kDilation, int kTogether, class D>
+HWY_INLINE void window_tile(D d, const float* in, const ptrdiff_t* rows, bool mirrored, const float* weights,
+                            ptrdiff_t c, bool add, float* out) {
+  constexpr int kSums = kPixels / kTogether;
+  const auto weight = [&](int tap) HWY_ATTR {
+    return kTogether > 1 ? hn::LoadDup128(d, weights + tap * c) : hn::LoadU(d, weights + tap * c);
+  };
+  hn::Vec<D> sum[kSums];
+  NASCENT_UNROLL
+  for (int p = 0; p < kSums; ++p) sum[p] = add ? hn::LoadU(d, out + p * kTogether * c) : hn::Zero(d);
+  for (int y = 0; y < kSide; ++y) {
+    const float* x = in + rows[y];
+    hn::Vec<D> w[kSide];
+    NASCENT_UNROLL
+    for (int k = 0; k < kSide; ++k) w[k] = weight(y * kSide + (mirrored ? kSide - 1 - k : k));
+    NASCENT_UNROLL
+    for (int i = 0; i <= kPixels - kTogether + (kSide - 1) * kDilation; ++i) {
+      const auto v = hn::LoadU(d, x + i * c);
+      NASCENT_UNROLL
+      for (int k = 0; k < kSide; ++k) {
+        const int p = i - k * kDilation;
+        if (p >= 0 && p < kPixels && p % kTogether == 0) sum[p / kTogether] = hn::MulAdd(w[k], v, sum[p / kTogether]);
+      }
+    }
+  }
+  NASCENT_UNROLL
+  for (int p = 0; p < kSums; ++p) hn::StoreU(sum[p], d, out + p * kTogether * c);
+}
+
+template <int kSide, int kDilation>
+HWY_INLINE void depthwise_window(const Depthwise& it) {
+  const ptrdiff_t* offsets = it.taps.offsets;
+  const ptrdiff_t c = it.c;
+  const bool mirrored = offsets[1] < offsets[0];
+  ptrdiff_t lines[kSide];
+  for (int y = 0; y < kSide; ++y) lines[y] = offsets[y * kSide + (mirrored ? kSide - 1 : 0)];
+  // In every row as many tiles as there are from a pixel on; returns how far it came.
+  const auto tiles = [&](auto width, auto together, auto d, int from, int b) HWY_ATTR {
+    constexpr int kPixels = width(), kTogether = together();
+    const int end = from + (it.pixels - from) / kPixels * kPixels;
+    for (int y = 0; y < it.rows; ++y) {
+      const float* x = it.in.pixels + y * it.in.row + b;
+      float* to = it.out.pixels + y * it.out.row + b;
+      for (int i = from; i < end; i += kPixels)
+        window_tile<kPixels, kSide, kDilation, kTogether>(d, x + i * c, lines, mirrored, it.weights + b, c, it.add,
+                                                          to + i * c);
+    }
+    return end;
+  };
+  constexpr std::integral_constant<int, 1> one;
+  constexpr std::integral_constant<int, 2> two;
+  constexpr std::integral_constant<int, 4> four;
+  constexpr std::integral_constant<int, 8> eight;
+  int done = 0;
+  if constexpr (kWide >= 8) {
+    // Longer vectors would mostly be loaded across two lines of the cache.
+    if (it.c == 4) done = tiles(std::integral_constant<int, 16>(), two, hn::CappedTag<float, 8>(), 0, 0);
+  }
+  for_blocks(it.c,
+             [&](auto d, int b) { tiles(one, one, d, tiles(four, one, d, tiles(eight, one, d, done, b), b), b); });
+}
+
+// kTaps sums at a time, from tap `first` on, stay in registers; b is the first channel.
+template <int kTaps, class D>
+HWY_INLINE void depthwise_weights_tile(D d, const DepthwiseWeights& it, int first, int b) {
+  const RowPairs pairs = it.pairs;
+  const ptrdiff_t* taps = it.taps.offsets + first;
+  const ptrdiff_t c = it.c, step = it.step;
+  float* gradients = it.gradients + first * c + b;
+  hn::Vec<D> sum[kTaps];
+  NASCENT_UNROLL
+  for (int t = 0; t < kTaps; ++t) sum[t] = hn::Zero(d);
+  for (int y = 0; y < pairs.rows; ++y) {
+    const float* x = pairs.in.pixels + y * pairs.in.row + b;
+    const float* gradient = pairs.gradient.pixels + y * pairs.gradient.row + b;
+    for (int i = 0; i < pairs.pixels; ++i, x += step, gradient += c) {
+      const auto g = hn::LoadU(d, gradient);
+      NASCENT_UNROLL
+      for (int t = 0; t < kTaps; ++t) sum[t] = hn::MulAdd(g, hn::LoadU(d, x + taps[t]), sum[t]);
+    }
+  }
+  NASCENT_UNROLL
+  for (int t = 0; t < kTaps; ++t) add_to(d, sum[t], gradients + t * c);
+}
+
+// Side and dilation of a square kernel whose taps are neighbours; {0, 0} where they are not.
+struct Square {
+  int side = 0, dilation = 0;
+};
+
+HWY_INLINE Square square_of(Taps taps, ptrdiff_t step, ptrdiff_t c) {
+  if (step != c || (taps.count != 9 && taps.count != 25)) return {};
+  const ptrdiff_t apart = std::abs(taps.offsets[1] - taps.offsets[0]);
+  if (apart != c && apart != 2 * c) return {};
+  return {taps.count == 9 ? 3 : 5, static_cast<int>(apart / c)};
+}
+
+// Calls body(side, dilation) with compile-time constants; false where the kernel is not such a square.
+template <class Body>
+HWY_INLINE bool with_square(Square square, Body body) {
+  using One = std::integral_constant<int, 1>;
+  using Two = std::integral_constant<int, 2>;
+  using Three = std::integral_constant<int, 3>;
+  using Five = std::integral_constant<int, 5>;
+  if (square.side == 0) return false;
+  if (square.side == 3 && square.dilation == 1) return body(Three(), One()), true;
+  if (square.side == 3) return body(Three(), Two()), true;
+  if (square.dilation == 1) return body(Five(), One()), true;
+  return body(Five(), Two()), true;
+}
+
+void depthwise(const Depthwise& convolution) {
+  const Depthwise it = convolution;  // a copy of its own: stores through pointers cannot change it
+  const bool done = with_square(square_of(it.taps, it.step, it.c),
+                                [&](auto side, auto dilation) { depthwise_window<side(), dilation()>(it); });
+  for (int y = 0; y < it.rows && !done; ++y)
+    depthwise_row(it, it.in.pixels + y * it.in.row, it.out.pixels + y * it.out.row);
+}
+
+template <class D>
+HWY_INLINE void depthwise_weights_block(D d, const DepthwiseWeights& it, int b) {
+  int t = 0;
+  for (; t + 9 <= it.taps.count; t += 9) depthwise_weights_tile<9>(d, it, t, b);
+  for (; t + 7 <= it.taps.count; t += 7) depthwise_weights_tile<7>(d, it, t, b);
+  for (; t < it.taps.count; ++t) depthwise_weights_tile<1>(d, it, t, b);
+}
+
+// Four channels: two pixels in a vector, whose sums are added up in the end.
+HWY_INLINE bool depthwise_weights_in_twos(const DepthwiseWeights& it) {
+  if constexpr (kWide < 8) {
+    return false;
+  } else {
+    constexpr int kMostTaps = 25;
+    if (it.c != 4 || it.step != 4 || it.pairs.pixels % 2 != 0 || it.taps.count > kMostTaps) return false;
+    float sums[kMostTaps * 8];
+    std::fill_n(sums, 8 * it.taps.count, 0.0f);
+    DepthwiseWeights twos = it;
+    twos.pairs.pixels /= 2;
+    twos.step = twos.c = 8;
+    twos.gradients = sums;
+    depthwise_weights_block(hn::CappedTag<float, 8>(), twos, 0);
+    const hn::CappedTag<float, 4> d;
+    for (int t = 0; t < it.taps.count; ++t)
+      add_to(d, hn::Add(hn::LoadU(d, sums + 8 * t), hn::LoadU(d, sums + 8 * t + 4)), it.gradients + 4 * t);
+    return true;
+  }
+}
+
+void depthwise_weights(const DepthwiseWeights& sums) {
+  const DepthwiseWeights it = sums;
+  if (depthwise_weights_in_twos(it)) return;
+  for_blocks(it.c, [&](auto d, int b) { depthwise_weights_block(d, it, b); });
+}
+
+void depthwise_scatter(const DepthwiseScatter& scatter) {
+  const DepthwiseScatter it = scatter;
+  for (int t = 0; t < it.taps.count; ++t) {
+    for_blocks(it.c, [&](auto d, int b) {
+      const auto w = hn::LoadU(d, it.weights + static_cast<ptrdiff_t>(t) * it.c + b);
+      float* to = it.in_gradient + it.taps.offsets[t] + b;
+      const float* g = it.out_gradient + b;
+      for (int i = 0; i < it.pixels; ++i, to += it.step, g += it.c)
+        hn::StoreU(hn::MulAdd(w, hn::LoadU(d, g), hn::LoadU(d, to)), d, to);
+    });
+  }
+}
+
+}  // namespace nascent::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif  // include guard per target

@@ -1,0 +1,142 @@
+// What image_kernels.h moves from pixel to pixel: padding, copies, groups of channels.
+#if defined(NASCENT_PIXEL_KERNELS_INL) == defined(HWY_TARGET_TOGGLE)
+#ifdef NASCENT_PIXEL_KERNELS_INL
+#undef NASCENT_PIXEL_KERNELS_INL
+#else
+#define NASCENT_PIXEL_KERNELS_INL
+#endif
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+
+#include "nascent/kernels/image_kernels.h"
+#include "nascent/kernels/vectors-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace nascent::kernels::HWY_NAMESPACE {
+
+template <class D>
+HWY_INLINE hn::Vec<D> load_first(D d, const float* p, int count) {
+  if (count <= 0) return hn::Zero(d);  // a vector of padding
+  return hn::MaskedLoad(hn::FirstN(d, static_cast<size_t>(count)), d, p);
+}
+
+HWY_INLINE void pad_row(const Padding& it, const float* x, float* out) {
+  const ptrdiff_t pixel = it.x.pixel;
+  const int channels = it.channels, w = it.w, c = it.c;
+  const float *scale = it.scale, *shift = it.shift;
+  const bool use_relu = it.relu;
+  if (!scale && pixel == c && channels == c) {  // all floats alike: no vector ends with a pixel
+    const Wide d;
+    const auto low = use_relu ? hn::Zero(d) : hn::Set(d, -std::numeric_limits<float>::infinity());
+    const int floats = w * c, whole = floats / kWide * kWide;
+    for (int i = 0; i < whole; i += kWide) hn::StoreU(hn::Max(hn::LoadU(d, x + i), low), d, out + i);
+    for (int i = whole; i < floats; ++i) out[i] = use_relu ? std::max(x[i], 0.0f) : x[i];
+    return;
+  }
+  for_blocks(c, [&](auto d, int b) {
+    const int lanes = static_cast<int>(hn::Lanes(d)), here = std::min(lanes, channels - b);
+    const auto a = scale ? hn::LoadU(d, scale + b) : hn::Set(d, 1.0f);
+    const auto s = scale ? hn::LoadU(d, shift + b) : hn::Zero(d);
+    const auto low = use_relu ? hn::Zero(d) : hn::Set(d, -std::numeric_limits<float>::infinity());
+    for (int i = 0; i < w; ++i) {
+      const float* p = x + i * pixel + b;
+      const auto v = here == lanes ? hn::LoadU(d, p) : load_first(d, p, here);
+      hn::StoreU(hn::Max(hn::MulAdd(a, v, s), low), d, out + static_cast<ptrdiff_t>(i) * c + b);
+    }
+  });
+}
+
+void pad(const Padding& padding) {
+  Padding it = padding;
+  Repeated scales, shifts;
+  const ptrdiff_t line = it.w * it.x.pixel;
+  const bool dense = it.x.pixel == it.c && it.channels == it.c;
+  if (const int together = dense ? pixels_per_vector(it.c, it.w) : 1; together > 1) {
+    it.scale = scales(it.scale, it.c);
+    it.shift = shifts(it.shift, it.c);
+    it.x.pixel = it.channels = it.c = kWide;
+    it.w /= together;
+  }
+  for (int y = 0; y < it.h; ++y) pad_row(it, it.x.first + y * line, it.out.pixels + y * it.out.row);
+}
+
+void stream(const float* from, size_t floats, float* to) {
+  const Wide d;
+  size_t i = 0;
+  for (; i < floats && reinterpret_cast<uintptr_t>(to + i) % (kWide * sizeof(float)) != 0; ++i) to[i] = from[i];
+  for (; i + kWide <= floats; i += kWide) hn::Stream(hn::LoadU(d, from + i), d, to + i);
+  std::copy(from + i, from + floats, to + i);
+}
+
+void add_strided(const float* from, int pixels, int c, Pixels<float> to) {
+  float* at = to.first;
+  for (int i = 0; i < pixels; ++i, from += c, at += to.pixel) {
+    for_blocks(c, [&](auto d, int b) { hn::StoreU(hn::Add(hn::LoadU(d, from + b), hn::LoadU(d, at + b)), d, at + b); });
+  }
+}
+
+void add_scaled(Pixels<const float> from, float weight, size_t pixels, int c, Pixels<float> to) {
+  for (size_t i = 0; i < pixels; ++i, from.first += from.pixel, to.first += to.pixel) {
+    for_blocks(c, [x = from.first, y = to.first, weight](auto d, int b) {
+      hn::StoreU(hn::MulAdd(hn::Set(d, weight), hn::LoadU(d, x + b), hn::LoadU(d, y + b)), d, y + b);
+    });
+  }
+}
+
+void copy_pixels(const float* from, size_t pixels, int c, Pixels<float> to) {
+  for (size_t i = 0; i < pixels; ++i, from += c, to.first += to.pixel)
+    for_blocks(c, [&](auto d, int b) { hn::StoreU(hn::LoadU(d, from + b), d, to.first + b); });
+}
+
+// Four groups of whole vectors, as partial channels mostly are.
+HWY_INLINE bool is_four_by_four(int channels, int groups) { return groups == 4 && channels % 16 == 0; }
+
+void join_groups(const Groups& it, Pixels<const float> from_first, Pixels<const float> from_rest, Pixels<float> to) {
+  const int channels = it.channels, groups = it.groups, each = channels / groups;
+  const float *first = from_first.first, *rest = from_rest.first;
+  float* whole = to.first;
+  for (size_t i = 0; i < it.pixels; ++i, first += from_first.pixel, rest += from_rest.pixel, whole += to.pixel) {
+    if (is_four_by_four(channels, groups)) {
+      for_blocks(each, [&](auto d, int b) {
+        hn::StoreInterleaved4(hn::LoadU(d, first + b), hn::LoadU(d, rest + b), hn::LoadU(d, rest + each + b),
+                              hn::LoadU(d, rest + 2 * each + b), d, whole + 4 * b);
+      });
+      continue;
+    }
+    for (int j = 0; j < each; ++j) {
+      whole[j * groups] = first[j];
+      for (int g = 1; g < groups; ++g) whole[j * groups + g] = rest[(g - 1) * each + j];
+    }
+    std::fill(whole + channels, whole + padded(channels), 0.0f);
+  }
+}
+
+void split_groups(const Groups& it, Pixels<const float> from, Pixels<float> to_first, Pixels<float> to_rest) {
+  const int channels = it.channels, groups = it.groups, each = channels / groups, others = channels - each;
+  const float* whole = from.first;
+  float *first = to_first.first, *rest = to_rest.first;
+  for (size_t i = 0; i < it.pixels; ++i, whole += from.pixel, first += to_first.pixel, rest += to_rest.pixel) {
+    if (is_four_by_four(channels, groups)) {
+      for_blocks(each, [&](auto d, int b) {
+        hn::Vec<decltype(d)> group[4];
+        hn::LoadInterleaved4(d, whole + 4 * b, group[0], group[1], group[2], group[3]);
+        hn::StoreU(group[0], d, first + b);
+        for (int g = 1; g < 4; ++g) hn::StoreU(group[g], d, rest + (g - 1) * each + b);
+      });
+      continue;
+    }
+    for (int j = 0; j < each; ++j) {
+      first[j] = whole[j * groups];
+      for (int g = 1; g < groups; ++g) rest[(g - 1) * each + j] = whole[j * groups + g];
+    }
+    std::fill(first + each, first + padded(each), 0.0f);
+    std::fill(rest + others, rest + padded(others), 0.0f);
+  }
+}
+
+}  // namespace nascent::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif  // include guard per target

@@ -1,0 +1,18 @@
+// What the engine will take for a cell, from its program: the same schedules and places as in a run, without running.
+#pragma once
+
+#include "nascent/kernels/cell_program.h"
+
+namespace nascent {
+
+// In bytes, of a batch in training.
+struct CellMemory {
+  double kept = 0;      // from the forward pass to the backward one
+  double weights = 0;   // as long, in the order that kernels read
+  double forward = 0;   // besides, while the forward pass runs
+  double backward = 0;  // besides, while the backward pass runs
+};
+
+CellMemory cell_memory(const kernels::CellProgram& program, int batch, int threads);
+
+}  // namespace nascent

@@ -1,0 +1,56 @@
+// The program that people call. It answers at once what needs no LibTorch, whose loading takes half a second, and
+// becomes the whole program (main.cc) for everything else:
+//
+//   verbs that it has itself        space, genotype, data, report: see NASCENT_LIGHT_VERBS in CMakeLists.txt
+//   answers that never change       help, options, recipes, completions: kept by the whole program when it was built
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <filesystem>
+#include <thread>
+
+#include "nascent/cli/verb.h"
+#include "nascent/cli/version.h"
+#include "nascent/core/error.h"
+#include "nascent/core/files.h"
+#include "nascent/core/text.h"
+#include "nascent/core/version.h"
+#include "nascent/kernels/isa.h"
+#include "nascent/program/answers.h"
+
+namespace nascent {
+
+std::string version_details() {
+  return fmt::format("nascent {}\nLibTorch {}, kernels for {}, {} threads ('nascent --version -v' says more)\n",
+                     version(), NASCENT_TORCH_VERSION, kernels::isa(), std::thread::hardware_concurrency());
+}
+
+namespace {
+
+namespace fs = std::filesystem;
+
+bool is_light(const std::vector<std::string>& words) {
+  return words == std::vector<std::string>{"--version"} ||
+         (!words.empty() && Verb::Registry::instance().contains(words[0]));
+}
+
+int run(const std::vector<std::string>& words, char** argv) {
+  const fs::path whole = fs::read_symlink("/proc/self/exe").parent_path().parent_path() / "libexec/nascent/nascent";
+  const fs::path answer = whole.parent_path() / "answers" / answer_name(words);
+  if (fs::is_regular_file(answer)) {
+    const std::string text = read_file(answer);
+    std::fwrite(text.data(), 1, text.size(), stdout);
+    return 0;
+  }
+  if (is_light(words)) return run_command_line(words);
+  execv(whole.c_str(), argv);
+  std::fprintf(stderr, "nascent: %s cannot be started. It belongs to the installation; install Nascent again.\n",
+               whole.c_str());
+  return 1;
+}
+
+}  // namespace
+}  // namespace nascent
+
+int main(int argc, char** argv) { return nascent::run({argv + 1, argv + argc}, argv); }

@@ -1,0 +1,148 @@
+// A comparison for people: on the terminal and as a page.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "nascent/run/cell_section.h"
+#include "nascent/run/comparison.h"
+#include "nascent/run/curve_section.h"
+#include "nascent/run/html.h"
+
+namespace nascent {
+namespace {
+
+using Table = std::vector<std::vector<std::string>>;  // the header first
+
+std::string number(const std::optional<double>& value) { return value ? fmt::format("{:.6g}", *value) : ""; }
+
+std::string mean_text(const MeanAndDeviation& of) { return fmt::format("{:.4f} ± {:.4f}", of.mean, of.deviation); }
+
+bool has_seeds(const Comparison& comparison) {
+  return std::any_of(comparison.groups.begin(), comparison.groups.end(),
+                     [](const RunGroup& group) { return group.runs.size() > 1; });
+}
+
+Table option_table(const Comparison& comparison) {
+  Table table = {{"option"}};
+  table[0].insert(table[0].end(), comparison.names.begin(), comparison.names.end());
+  for (const auto& row : comparison.options) {
+    table.push_back({row.key});
+    for (const auto& value : row.values) table.back().push_back(value);
+  }
+  return table;
+}
+
+Table result_table(const Comparison& comparison) {
+  Table table = {{"result"}};
+  table[0].insert(table[0].end(), comparison.names.begin(), comparison.names.end());
+  for (const auto& result : comparison.results) {
+    table.push_back({result.key});
+    for (const auto& value : result.values) table.back().push_back(number(value));
+  }
+  return table;
+}
+
+Table seed_table(const Comparison& comparison) {
+  Table table = {{"over seeds"}};
+  for (const auto& group : comparison.groups) table[0].push_back(fmt::format("{}", group.name));
+  for (const auto& result : comparison.results) {
+    table.push_back({result.key});
+    for (const auto& group : comparison.groups) table.back().push_back(mean_text(comparison.over_seeds(result, group)));
+  }
+  return table;
+}
+
+std::string pair_text(const Comparison& comparison, const Comparison::Pair& pair) {
+  return fmt::format("{}: {} minus {} is {:+.4f} ± {:.4f} over {} seeds, t = {:.3f}, p = {:.4f}", pair.key,
+                     comparison.groups[pair.second].name, comparison.groups[pair.first].name, pair.test.difference,
+                     pair.test.deviation, pair.test.pairs, pair.test.t, pair.test.p);
+}
+
+size_t width_of(const std::string& text) {
+  return std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xc0) != 0x80; });  // of UTF-8
+}
+
+std::string aligned(const Table& table) {
+  std::vector<size_t> widths(table[0].size(), 0);
+  for (const auto& row : table) {
+    for (size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], width_of(row[i]));
+  }
+  std::string text;
+  for (const auto& row : table) {
+    std::string line;
+    for (size_t i = 0; i < row.size(); ++i) line += row[i] + std::string(widths[i] - width_of(row[i]) + 2, ' ');
+    text += line.substr(0, line.find_last_not_of(' ') + 1) + "\n";
+  }
+  return text;
+}
+
+std::string markup_of(const Table& table) {
+  std::vector<html::Row> rows;
+  for (size_t i = 1; i < table.size(); ++i) {
+    rows.push_back({{}, ""});
+    for (const auto& cell : table[i]) rows.back().cells.push_back(html::escape(cell));
+  }
+  return html::table(table[0], rows);
+}
+
+// The same number of every run in one panel.
+std::string curves(const Comparison& comparison) {
+  std::vector<std::string> keys;
+  std::map<std::string, Panel> panels;
+  for (size_t run = 0; run < comparison.paths.size(); ++run) {
+    const auto events = comparison.paths[run] / "events.sqlite";
+    if (!std::filesystem::exists(events)) continue;
+    const EventStore store(events, EventStore::Access::read);
+    for (const auto& panel : panels_of(store.events("epoch"), "epoch")) {
+      for (const auto& curve : panel.plot.curves) {
+        const std::string title = panel.plot.curves.size() == 1 ? panel.title : panel.title + ": " + curve.name;
+        const auto [known, added] = panels.try_emplace(title, Panel{title, "epoch", {}});
+        if (added) keys.push_back(title);
+        known->second.plot.curves.push_back({comparison.names[run], curve.points});
+      }
+    }
+  }
+  std::vector<Panel> ordered;
+  for (const auto& key : keys) ordered.push_back(panels.at(key));
+  return figures(ordered, "");
+}
+
+std::string cells(const Comparison& comparison) {
+  std::string markup;
+  for (size_t run = 0; run < comparison.paths.size(); ++run) {
+    const auto genotype = RunDirectory::view(comparison.paths[run]).genotype();
+    if (!genotype) continue;
+    markup +=
+        fmt::format("<div>\n<h3>{}</h3>\n{}</div>\n", html::escape(comparison.names[run]), cell_drawing(*genotype));
+  }
+  return markup.empty() ? "" : "<div class=\"panels\">\n" + markup + "</div>\n";
+}
+
+}  // namespace
+
+std::string to_text(const Comparison& comparison) {
+  std::string text = comparison.options.empty() ? "No option differs.\n" : aligned(option_table(comparison));
+  if (!comparison.results.empty()) text += "\n" + aligned(result_table(comparison));
+  if (has_seeds(comparison) && !comparison.results.empty()) text += "\n" + aligned(seed_table(comparison));
+  if (!comparison.pairs.empty()) text += "\n";
+  for (const auto& pair : comparison.pairs) text += pair_text(comparison, pair) + "\n";
+  return text;
+}
+
+std::string comparison_page(const Comparison& comparison) {
+  std::string markup = fmt::format("<header>\n<p class=\"eyebrow\">nascent compare</p>\n<h1>{} runs</h1>\n</header>\n",
+                                   comparison.paths.size());
+  markup += html::section("Options that differ", comparison.options.empty() ? "<p class=\"soft\">None.</p>\n"
+                                                                            : markup_of(option_table(comparison)));
+  std::string results = comparison.results.empty() ? "" : markup_of(result_table(comparison));
+  if (has_seeds(comparison) && !results.empty()) results += markup_of(seed_table(comparison));
+  for (const auto& pair : comparison.pairs) {
+    results += fmt::format("<p>{}</p>\n", html::escape(pair_text(comparison, pair)));
+  }
+  markup += html::section("Results", results) + html::section("Curves", curves(comparison)) +
+            html::section("Cells", cells(comparison));
+  return html::page("Comparison · nascent", markup);
+}
+
+}  // namespace nascent

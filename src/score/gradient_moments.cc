@@ -1,0 +1,141 @@
+#include "nascent/score/gradient_moments.h"
+
+#include <ATen/ATen.h>
+
+#include <numeric>
+
+#include "nascent/core/error.h"
+#include "nascent/score/sample_gradients.h"
+
+namespace nascent {
+
+namespace {
+
+// (x - mean) / deviation, before scale and shift.
+at::Tensor normalised(const at::Tensor& x, const Trace::Norm& norm) {
+  ChannelValues constant(norm.rate.size());
+  for (size_t c = 0; c < constant.size(); ++c) constant[c] = -norm.rate[c] * norm.mean[c];
+  return combine_channels({{x, norm.rate}}, constant);
+}
+
+at::Tensor over_pixels(const at::Tensor& x) { return x.dim() == 4 ? x.sum({2, 3}) : x; }
+
+class PiecePass {
+ public:
+  PiecePass(const Tape& tape, const Trace& trace, const PieceVisitor& visit)
+      : tape_(tape), trace_(trace), visit_(visit) {}
+
+  void step(size_t i, const at::Tensor& gradient) const {
+    const Step& step = tape_.steps()[i];
+    const at::Tensor& x = trace_.values[step.in[0]];
+    if (step.bias.defined()) whole(step, "bias", step.bias, over_pixels(gradient));
+    if (step.scale.defined()) {
+      whole(step, "weight", step.scale, over_pixels(gradient * normalised(x, trace_.norms[i])));
+    }
+    if (!step.weight.defined()) return;
+    ParameterPiece piece = piece_of(step, "weight", step.weight);
+    // A factorised reduce is two steps with some rows of one weight each.
+    piece.sizes[0] = tape_.rows(step.layer);
+    if (step.kind == StepKind::conv) piece.convolution = &step;
+    const int64_t per_row = step.weight.numel() / step.weight.size(0);
+    for_each_block(step, x, gradient, [&](const at::Tensor& rows, int64_t first) {
+      piece.first = (step.first_row + first) * per_row;
+      piece.gradients = rows;
+      visit_(piece);
+    });
+  }
+
+ private:
+  ParameterPiece piece_of(const Step& step, const std::string& name, const at::Tensor& parameter) const {
+    const std::string& layer = tape_.layers()[step.layer];
+    return {.layer = layer, .parameter = layer + "." + name, .sizes = parameter.sizes().vec()};
+  }
+
+  void whole(const Step& step, const std::string& name, const at::Tensor& parameter, at::Tensor gradients) const {
+    ParameterPiece piece = piece_of(step, name, parameter);
+    piece.gradients = std::move(gradients);
+    visit_(piece);
+  }
+
+  const Tape& tape_;
+  const Trace& trace_;
+  const PieceVisitor& visit_;
+};
+
+}  // namespace
+
+at::Tensor ParameterPiece::in_order(const at::Tensor& row) const {
+  return convolution ? in_weight_order(*convolution, row).reshape({-1}) : row;
+}
+
+void for_each_sample_gradient(const Tape& tape, const Trace& trace, const at::Tensor& seed, const PieceVisitor& visit) {
+  const PiecePass pass(tape, trace, visit);
+  backward(
+      tape, trace, seed, Statistics::constant, [&](size_t i, const at::Tensor& gradient) { pass.step(i, gradient); },
+      /*to_image=*/false, Visits::parameters);
+}
+
+void GradientMoments::add(const at::Tensor& images, const at::Tensor& labels) {
+  if (!tape_.is_connected()) fail("No path leads from the images to the logits, so there are no gradients.");
+  at::NoGradGuard no_grad;
+  const Trace trace = forward(tape_, images);
+  const at::Tensor seed = cross_entropy_seed(trace.values[tape_.logits()], labels);
+  for_each_sample_gradient(tape_, trace, seed, [&](const ParameterPiece& piece) { add(piece); });
+  images_ += images.size(0);
+}
+
+// Deviations are taken from the batch's own mean and moved to the common one (Chan, Golub and LeVeque), so that little
+// is lost where the variance is small beside the mean.
+void GradientMoments::add(const ParameterPiece& piece) {
+  const int64_t count = piece.gradients.size(0), numbers = piece.gradients.size(1);
+  LayerSums& layer = layers_[piece.layer];
+  layer.squared_norms.resize(images_ + count);
+  const at::Tensor squares = piece.gradients.square().sum(1, false, at::kDouble);
+  for (int64_t i = 0; i < count; ++i) layer.squared_norms[images_ + i] += squares.data_ptr<double>()[i];
+  const at::Tensor own = piece.gradients.mean(0, false, at::kDouble);
+  layer.deviations +=
+      (piece.gradients - own.to(piece.gradients.scalar_type())).square().sum(at::kDouble).item<double>();
+  at::Tensor& mean = means_.try_emplace(piece.parameter, at::zeros(piece.sizes, at::kDouble)).first->second;
+  at::Tensor common = mean.view({-1}).narrow(0, piece.first, numbers);
+  const at::Tensor apart = piece.in_order(own) - common;
+  const double share = static_cast<double>(count) / static_cast<double>(images_ + count);
+  layer.deviations += static_cast<double>(images_) * share * apart.square().sum().item<double>();
+  common.add_(apart, share);
+}
+
+GradientMoments::Moments GradientMoments::moments_of(const LayerSums& sums) const {
+  const auto count = static_cast<double>(images_);
+  return {.mean_square = std::accumulate(sums.squared_norms.begin(), sums.squared_norms.end(), 0.0) / count,
+          .variance = sums.deviations / count};
+}
+
+GradientMoments::Moments GradientMoments::total() const {
+  Moments sum;
+  for (const auto& [name, moments] : layers()) {
+    sum.mean_square += moments.mean_square;
+    sum.variance += moments.variance;
+  }
+  return sum;
+}
+
+std::map<std::string, GradientMoments::Moments> GradientMoments::layers() const {
+  std::map<std::string, Moments> all;
+  for (const auto& [name, sums] : layers_) all[name] = moments_of(sums);
+  return all;
+}
+
+std::vector<double> GradientMoments::squared_norms() const {
+  std::vector<double> sum(images_);
+  for (const auto& [name, sums] : layers_) {
+    for (int64_t i = 0; i < images_; ++i) sum[i] += sums.squared_norms[i];
+  }
+  return sum;
+}
+
+const std::vector<double>& GradientMoments::squared_norms(const std::string& layer) const {
+  const auto found = layers_.find(layer);
+  if (found == layers_.end()) fail("There are no gradients of a layer '{}'.", layer);
+  return found->second.squared_norms;
+}
+
+}  // namespace nascent

@@ -1,0 +1,156 @@
+#include "nascent/score/scoring.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+
+#include "nascent/core/error.h"
+#include "nascent/core/files.h"
+#include "nascent/core/text.h"
+#include "nascent/space/genotype_space.h"
+
+namespace nascent {
+
+void ScoringOptions::declare(OptionTable& table) {
+  auto section = table.section("score", "Training-free scores of architectures.");
+  section.add("space", space, "space of --all and --sample, by name or from a .toml file");
+  section.add("all", all, "score every architecture of the space");
+  section.add("sample", sample, "score so many architectures, drawn at random").range(0, 1e9);
+  score.declare(table);
+  network.declare(table);
+  data.declare(table);
+  run.declare_computing(table);
+}
+
+namespace {
+
+// Numbers that JSON has no word for become text.
+Json json_number(double value) {
+  if (std::isfinite(value)) return value;
+  return fmt::format("{}", value);
+}
+
+// Quoted, as text forms contain commas.
+std::string quoted(const std::string& text) {
+  std::string result = "\"";
+  for (const char c : text) result += c == '"' ? std::string("\"\"") : std::string(1, c);
+  return result + "\"";
+}
+
+struct Task {
+  std::shared_ptr<const Space> space;
+  std::vector<Genotype> genotypes;
+};
+
+Task task_of(const ScoringOptions& options) {
+  const int ways = (options.all ? 1 : 0) + (options.sample > 0 ? 1 : 0) + (options.genotypes.empty() ? 0 : 1);
+  if (ways != 1) {
+    fail(
+        "nascent score: name architectures, as in 'nascent score darts-v2', or give --all or --sample N with "
+        "--space; found {} of these.",
+        ways == 0 ? "none" : "several");
+  }
+  if (options.genotypes.empty()) {
+    const auto space = find_space(options.space);
+    return {space, options.all ? whole_space(*space)
+                               : sampled(*space, options.sample, static_cast<uint64_t>(options.run.seed))};
+  }
+  Task task{space_of_genotype(options.genotypes[0]), {}};
+  for (const auto& name : options.genotypes) {
+    task.genotypes.push_back(find_genotype(name));
+    if (task.genotypes.back().space == task.genotypes[0].space) continue;
+    fail("nascent score: '{}' is of space '{}' and '{}' of '{}'; score them one space at a time.", options.genotypes[0],
+         task.genotypes[0].space, name, task.genotypes.back().space);
+  }
+  return task;
+}
+
+}  // namespace
+
+Json ScoringResult::to_json() const {
+  Json json = {{"architectures", genotypes.size()}, {"computed", computed}, {"seconds", seconds}};
+  for (size_t i = 0; i < genotypes.size(); ++i) {
+    Json entry = {{"architecture", ScoreCache::key(genotypes[i])}};
+    for (const auto& metric : metrics) entry[metric] = json_number(scores[i].at(metric));
+    json["scores"].push_back(std::move(entry));
+  }
+  return json;
+}
+
+ScoringResult score(const ScoringOptions& options) {
+  options.run.apply();
+  Task task = task_of(options);
+  const auto seed = static_cast<uint64_t>(options.run.seed);
+  const ImageData data(options.data, seed);
+  Scorer scorer(scorer_setup(task.space, options.network, options.score, data, options.data.batch, seed),
+                options.score);
+  const auto start = std::chrono::steady_clock::now();
+  const int64_t known = std::count_if(task.genotypes.begin(), task.genotypes.end(),
+                                      [&](const Genotype& genotype) { return scorer.knows(genotype); });
+  ScoringResult result;
+  result.metrics = scorer.metrics();
+  if (task.genotypes.size() == 1) {
+    result.scores = {scorer.scores(task.genotypes[0])};
+  } else {
+    result.scores = score_all(scorer, task.genotypes, options.run.threads);
+  }
+  result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  result.computed = static_cast<int64_t>(task.genotypes.size()) - known;
+  result.caches = scorer.cache_paths();
+  result.genotypes = std::move(task.genotypes);
+  return result;
+}
+
+ScorerSetup scorer_setup(const std::shared_ptr<const Space>& space, const NetworkOptions& network,
+                         const ScoreOptions& options, const ImageData& data, int batch, uint64_t seed) {
+  return {.space = space,
+          .network = network,
+          .images = scoring_batch(data, std::max(batch, options.kappa_batch), seed),
+          .batch = batch,
+          .classes = data.classes(),
+          .seed = seed};
+}
+
+std::vector<Genotype> whole_space(const Space& space) {
+  constexpr double kMost = 1e7;
+  if (space.count() > kMost) {
+    fail("The space '{}' has {:.2g} architectures, too many to score all. Use --sample.", space.name(), space.count());
+  }
+  std::vector<Genotype> genotypes;
+  space.enumerate([&](const Genotype& genotype) {
+    genotypes.push_back(genotype);
+    return true;
+  });
+  return genotypes;
+}
+
+std::vector<Genotype> sampled(const Space& space, int64_t count, uint64_t seed) {
+  std::vector<Genotype> genotypes;
+  for (int64_t i = 0; i < count; ++i) {
+    RandomStream random(seed, "sample", {static_cast<uint64_t>(i)});
+    genotypes.push_back(space.sample(random));
+  }
+  return genotypes;
+}
+
+size_t best_by(const std::string& metric, const std::vector<Scores>& scores) {
+  const bool low = Metric::Registry::instance().at(metric).facts.lower_is_better;
+  const auto best = std::max_element(scores.begin(), scores.end(), [&](const Scores& a, const Scores& b) {
+    return low ? a.at(metric) > b.at(metric) : a.at(metric) < b.at(metric);
+  });
+  return static_cast<size_t>(best - scores.begin());
+}
+
+void write_scores(const std::filesystem::path& path, const std::vector<std::string>& metrics,
+                  const std::vector<Genotype>& genotypes, const std::vector<Scores>& scores) {
+  std::string text = "arch," + join(metrics, ",") + "\n";
+  for (size_t i = 0; i < genotypes.size(); ++i) {
+    const std::string key = ScoreCache::key(genotypes[i]);
+    text += key.find_first_of(",\"") == std::string::npos ? key : quoted(key);
+    for (const auto& metric : metrics) text += fmt::format(",{}", scores[i].at(metric));
+    text += '\n';
+  }
+  write_file(path, text);
+}
+
+}  // namespace nascent

@@ -1,0 +1,45 @@
+// How an architecture is judged while searching: by the shared weights of a supernet, by training it, by a benchmark's
+// table, or by a training-free metric.
+//
+//   const auto judge = Judge::Registry::instance().make("table", problem);
+//   const Judgement found = judge->judge(genotype, judge->budget());
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "nascent/core/registry.h"
+#include "nascent/space/genotype.h"
+#include "nascent/table/measure.h"
+
+namespace nascent {
+
+class Problem;
+
+struct Judgement {
+  double accuracy = 0;  // on held-out data, %; by a metric: its value, negative where lower is better
+  double seconds = 0;   // what it cost
+};
+
+struct JudgeFacts {
+  bool accuracy = true;  // what it says is an accuracy on held-out data
+  bool clock = false;    // its seconds are always the same, so that a search may be limited by them
+  bool table = false;    // it looks things up in the benchmark table that the options name
+};
+
+class Judge {
+ public:
+  static std::string kind() { return "judge"; }
+  // Makers refuse what they cannot judge by, before anything is searched.
+  using Registry = nascent::Registry<Judge, std::unique_ptr<Judge>(const Problem&), JudgeFacts>;
+
+  virtual ~Judge() = default;
+  // Trains for the budget and validates, or looks up what came of it.
+  virtual Judgement judge(const Genotype& genotype, const Budget& budget) = 0;
+  // Of one judgement.
+  virtual Budget budget() const { return Budget(1); }
+  // What searches over several budgets (BOHB) may ask for, ascending.
+  virtual std::vector<Budget> fidelities() const { return {budget()}; }
+};
+
+}  // namespace nascent

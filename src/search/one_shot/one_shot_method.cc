@@ -1,0 +1,89 @@
+#include "nascent/search/one_shot/one_shot_method.h"
+
+#include "nascent/core/error.h"
+#include "nascent/core/log.h"
+#include "nascent/core/text.h"
+#include "nascent/nn/engine.h"
+#include "nascent/run/run_directory.h"
+#include "nascent/search/method.h"
+
+namespace nascent {
+namespace {
+
+std::unique_ptr<Loader> loader(const ImageData& data, SearchData part) {
+  const Split& split = data.split();
+  switch (part) {
+    case SearchData::train:
+      return data.training(split.train, "search");
+    case SearchData::train_again:
+      return data.training(split.train, "architecture");
+    case SearchData::held_out:
+      return data.training(split.valid, "architecture");
+    case SearchData::judge:
+      return split.valid.empty() ? nullptr : data.evaluation(split.valid);
+    case SearchData::judge_train:
+      break;
+  }
+  return data.evaluation(split.train);
+}
+
+NetworkPlan supernet_plan(const Problem& problem) {
+  const ImageData& data = problem.images();
+  return plan_supernet(*problem.space(), problem.options().network, data.shape(), data.classes());
+}
+
+class OneShotMethod : public Method {
+ public:
+  explicit OneShotMethod(const Problem& problem)
+      : problem_(problem), plan_(supernet_plan(problem)), searcher_(make_one_shot_search(problem)) {
+    const SearchOptions& options = problem.options();
+    const EngineScope scope(searcher_->needs_plain_operations() ? Engine::reference : engine());
+    memory_ = options.run.check_memory(plan_, options.data.batch, searcher_->candidates_at_once());
+  }
+
+  RunFacts facts() const override { return {{"Relaxation", problem_.options().one_shot.relaxation.relaxation}}; }
+
+  Found run(Session& session) override {
+    log::info("Supernet: {} parameters, {} multiply-adds per image, about {} of memory a step; {}",
+              engineering(count_parameters(plan_)), engineering(count_multiply_adds(plan_)), memory_,
+              searcher_->describe_data());
+    session.run(*searcher_);
+    Found found{.genotype = searcher_->genotype(), .facts = {{"entropy", mean_entropy(searcher_->probabilities())}}};
+    // With the supernet's weights: no accuracy that those of trained networks could be compared with.
+    if (!problem_.images().split().valid.empty()) {
+      found.facts["shared_top1"] = searcher_->shared_accuracy(found.genotype);
+    }
+    if (const std::string collapse = searcher_->collapse(); !collapse.empty()) found.facts["collapse"] = collapse;
+    return found;
+  }
+
+ private:
+  const Problem& problem_;
+  NetworkPlan plan_;
+  std::unique_ptr<OneShotSearch> searcher_;
+  std::string memory_;
+};
+
+NASCENT_REGISTER(
+    Method, kOneShot, "weight sharing: a supernet and the architecture's parameters are trained together",
+    [](const Problem& problem) { return std::make_unique<OneShotMethod>(problem); },
+    MethodFacts{.recipe = "darts-1st", .sections = {"search", "architecture", "weights"}});
+
+}  // namespace
+
+std::unique_ptr<OneShotSearch> make_one_shot_search(const Problem& problem) {
+  const ImageData& data = problem.images();
+  OneShotOptions options = problem.options().one_shot;
+  options.drop_path = problem.options().network.drop_path;
+  return std::make_unique<OneShotSearch>(
+      problem.space(), std::make_shared<Network>(supernet_plan(problem), problem.seed()),
+      [&data](SearchData part) { return loader(data, part); }, options, problem.seed());
+}
+
+void restore(OneShotSearch& searcher, const std::filesystem::path& folder) {
+  CheckpointStore checkpoints(RunDirectory::view(folder).checkpoints_path());
+  if (checkpoints.empty()) fail("{} has no checkpoint to take the supernet from.", folder.string());
+  run_job(searcher, {.checkpoints = &checkpoints, .resume = true});  // it is done, so that it is only loaded
+}
+
+}  // namespace nascent

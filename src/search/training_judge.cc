@@ -1,0 +1,98 @@
+#include "nascent/search/training_judge.h"
+
+#include <chrono>
+
+#include "nascent/core/error.h"
+#include "nascent/core/files.h"
+#include "nascent/core/log.h"
+#include "nascent/search/problem.h"
+
+namespace nascent {
+
+namespace {
+
+// Everything that an outcome depends on, in the words of the options.
+Json settings_of(TrainingJudgeSetup setup) {
+  OptionTable table;
+  setup.data.declare(table);
+  setup.network.declare(table);
+  setup.train.declare(table);
+  Json settings = table.to_json();
+  settings["train"].erase("epochs");  // the budget says how many
+  settings["data"].erase("workers");
+  settings["data"].erase("path");  // what lies there counts, not where
+  const ChannelStatistics& statistics = setup.images.statistics();
+  settings["images"] = {setup.images.describe(), statistics.mean, statistics.deviation};
+  settings["skeleton"] = setup.space->skeleton();
+  settings["seed"] = setup.seed;
+  return settings;
+}
+
+}  // namespace
+
+TrainingJudge::TrainingJudge(const TrainingJudgeSetup& setup, const std::filesystem::path& folder) : setup_(setup) {
+  if (setup.images.split().valid.empty()) {
+    fail(
+        "Architectures are judged by images that they were not trained on, and none are set aside: give "
+        "--valid-fraction, such as 0.5.");
+  }
+  cache_ = folder.empty() ? std::make_unique<ScoreCache>()
+                          : std::make_unique<ScoreCache>(folder, setup.space->name(), settings_of(setup));
+}
+
+Judgement TrainingJudge::judge(const Genotype& genotype, const Budget& budget) {
+  const std::string accuracy = "valid" + budget.text(), seconds = "seconds" + budget.text();
+  Scores outcome = cache_->find(genotype);
+  const bool known = outcome.contains(accuracy);
+  if (!known) {
+    const auto start = std::chrono::steady_clock::now();
+    outcome[accuracy] = trained_accuracy(genotype, budget);
+    outcome[seconds] = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    cache_->add(genotype, outcome);
+  }
+  log::info("{:6.2f} % after {} epochs, {:.0f} s{}: {}", outcome[accuracy], budget.text(), outcome[seconds],
+            known ? ", known before" : "", ScoreCache::key(genotype));
+  return {outcome[accuracy], outcome[seconds]};
+}
+
+double TrainingJudge::trained_accuracy(const Genotype& genotype, const Budget& budget) const {
+  const ImageData& images = setup_.images;
+  const NetworkPlan plan = plan_network(*setup_.space, genotype, setup_.network, images.shape(), images.classes());
+  TrainOptions train = setup_.train;
+  train.epochs = budget.epochs;
+  Trainer trainer(std::make_shared<Network>(plan, setup_.seed), images.training(images.split().train, "train"),
+                  images.evaluation(images.split().valid), train, setup_.network.drop_path, setup_.seed);
+  run_job(trainer, {});
+  return trainer.last().top1;
+}
+
+std::vector<Budget> TrainingJudge::fidelities() const {
+  std::vector<Budget> budgets;
+  for (const int part : {9, 3, 1}) {
+    if (setup_.epochs / part > 0) budgets.emplace_back(setup_.epochs / part);
+  }
+  return budgets;
+}
+
+namespace {
+
+std::unique_ptr<Judge> make_training_judge(const Problem& problem) {
+  const SearchOptions& options = problem.options();
+  const std::string& cache = options.score.cache;
+  const auto folder = cache == "none" ? std::filesystem::path()
+                      : cache.empty() ? cache_directory() / "validations"
+                                      : std::filesystem::path(cache);
+  return std::make_unique<TrainingJudge>(TrainingJudgeSetup{.space = problem.space(),
+                                                            .data = options.data,
+                                                            .images = problem.images(),
+                                                            .network = options.network,
+                                                            .train = options.train,
+                                                            .epochs = options.judging.epochs,
+                                                            .seed = problem.seed()},
+                                         folder);
+}
+
+NASCENT_REGISTER(Judge, "training", "trains each architecture from scratch for --judge-epochs", make_training_judge);
+
+}  // namespace
+}  // namespace nascent

@@ -1,0 +1,34 @@
+#include "nascent/train/model_evaluation.h"
+
+#include "nascent/data/image_data.h"
+#include "nascent/nn/threads.h"
+#include "nascent/train/model.h"
+
+namespace nascent {
+
+void EvaluationOptions::declare(OptionTable& table) {
+  auto section = table.section(
+      "eval", "Which images are scored: those of the data that the model was trained on, unless --data names other.");
+  section.add("part", part, "part of the data set").one_of({"train", "test"});
+  section.add("details", details, "accuracy of each class, what it is taken for, and the worst mistakes");
+  data.declare(table);
+  table.section("run", "Where and how a run happens.")
+      .add("threads", threads, "threads that compute; 0: one per core")
+      .range(0, 1024);
+}
+
+ModelJudgement judge(const EvaluationOptions& options) {
+  constexpr int kWorst = 10;
+  use_threads(options.threads);
+  const Model model = load_model(options.model);
+  const DataOptions chosen = data_of(model, options.data);
+  const ImageData data(chosen, model.data_seed, model.statistics);
+  check_fits(model, data);
+  const auto loader = options.part == "test" ? data.testing() : data.evaluation(data.all());
+  return {chosen, model.class_names,
+          judge(*model.network, *loader, static_cast<int>(model.class_names.size()), options.details ? kWorst : 0)};
+}
+
+Evaluation evaluate(const EvaluationOptions& options) { return judge(options).judgement.scores; }
+
+}  // namespace nascent

@@ -1,0 +1,37 @@
+// Scores of a trained model on the images of a data set: its own, unless another is named.
+//
+//   const Evaluation scores = evaluate({.model = "runs/train-1"});
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "nascent/data/data_options.h"
+#include "nascent/train/evaluate.h"
+#include "nascent/train/judgement.h"
+#include "nascent/train/model_data.h"
+
+namespace nascent {
+
+struct EvaluationOptions {
+  std::string model{};                // file of a trained network, or the folder of its run
+  std::string part = "test";          // or "train"
+  bool details = false;               // keep the worst mistakes
+  DataOptions data = unknown_data();  // without a name: the model's own
+  int threads = 0;                    // 0: one per core
+
+  void declare(OptionTable& table);  // sections "eval", "data", "run"; the model is named by the caller
+};
+
+// What was scored, and how it went.
+struct ModelJudgement {
+  DataOptions data;
+  std::vector<std::string> class_names;
+  Judgement judgement;
+};
+
+// An Error where the images or classes are not those that the model takes.
+ModelJudgement judge(const EvaluationOptions& options);
+Evaluation evaluate(const EvaluationOptions& options);
+
+}  // namespace nascent

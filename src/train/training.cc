@@ -1,0 +1,117 @@
+#include "nascent/train/training.h"
+
+#include <cmath>
+
+#include "nascent/core/error.h"
+#include "nascent/core/log.h"
+#include "nascent/core/text.h"
+#include "nascent/data/dataset.h"
+#include "nascent/data/image_data.h"
+#include "nascent/nn/initialiser.h"
+#include "nascent/space/genotype_space.h"
+#include "nascent/train/model_data.h"
+
+namespace nascent {
+
+void TrainingOptions::declare(OptionTable& table) {
+  auto section = table.section("train", "Training of one network.");
+  section.add("genotype", genotype,
+              "what to train: a shipped name, a search's run folder, a file, or text in any form ('nascent genotype' "
+              "shows them)");
+  section.add("space", space,
+              "space of the genotype, by name or from a .toml file; empty: the one that the genotype names");
+  section.add("initialiser", initialiser, "how weights start").one_of(Initialiser::Registry::instance().names());
+  train.declare(table);
+  network.declare(table);
+  data.declare(table);
+  run.declare(table);
+}
+
+void TrainingOptions::resolve(const std::string&) {
+  if (genotype.empty() || !network.skeleton.empty()) return;
+  network.skeleton = space_of_genotype(genotype, space)->skeleton();
+}
+
+ScaleLimits TrainingOptions::scale_limits() const {
+  return {.fewest_cells = Skeleton::Registry::instance().at(network.skeleton).facts.fewest_cells,
+          .fewest_images = static_cast<int64_t>(std::ceil(data.batch / (1 - data.valid_fraction))),
+          .all_images = [this] { return load_dataset(data, Part::train, run.seed)->size(); }};
+}
+
+Json TrainingResult::to_json() const {
+  Json json = {{"parameters", parameters},
+               {"multiply_adds", multiply_adds},
+               {"test_top1", test.top1},
+               {"test_top5", test.top5},
+               {"test_loss", test.loss}};
+  if (best) json["best"] = {{"epoch", best->epoch}, {"valid_top1", best->valid_top1}, {"test_top1", best->test_top1}};
+  return json;
+}
+
+namespace {
+
+// What a model file says of the network that it holds.
+struct ModelFacts {
+  const Genotype& genotype;
+  const TrainingOptions& options;
+  const ImageData& data;
+};
+
+void save(const std::filesystem::path& path, const Trainer& trainer, const ModelFacts& facts, const Json& result) {
+  Model model;
+  model.genotype = facts.genotype;
+  model.network_options = facts.options.network;
+  remember_data(model, facts.data, facts.options.data, static_cast<uint64_t>(facts.options.run.seed));
+  model.results = result;
+  model.network = trainer.network();
+  save_model(model, path);
+}
+
+// Scores and saves the last weights and, where there are any, the best.
+void judge(Trainer& trainer, const ModelFacts& facts, const RunDirectory& directory, TrainingResult& result) {
+  const auto test = facts.data.testing();
+  trainer.restore_last();
+  result.test = evaluate(*trainer.network(), *test);
+  save(directory.model_path(), trainer, facts, result.to_json());
+  if (facts.data.split().valid.empty()) return;
+  trainer.restore_best();
+  const Evaluation best = evaluate(*trainer.network(), *test);
+  result.best = {trainer.best_epoch() + 1, trainer.best().top1, best.top1};
+  save(directory.path() / "best.nascent", trainer, facts, result.to_json()["best"]);
+}
+
+}  // namespace
+
+TrainingResult train(const TrainingOptions& options, Session& session) {
+  options.run.apply();
+  if (options.genotype.empty()) {
+    fail("nascent train: --genotype is missing, as in --genotype darts-v2 or --genotype runs/search-darts-1.");
+  }
+  const Genotype genotype = find_genotype(options.genotype);
+  const auto space = space_of_genotype(options.genotype, options.space);
+  const auto seed = static_cast<uint64_t>(options.run.seed);
+  const ImageData data(options.data, seed);
+  const NetworkPlan plan = plan_network(*space, genotype, options.network, data.shape(), data.classes());
+  const std::string memory = options.run.check_memory(plan, options.data.batch);
+  // Without held-out data the test part is only watched: the last weights are what is reported, not the best on it.
+  Trainer trainer(std::make_shared<Network>(plan, seed, options.initialiser),
+                  data.training(data.split().train, "train"),
+                  data.split().valid.empty() ? data.testing() : data.evaluation(data.split().valid), options.train,
+                  options.network.drop_path, seed);
+  session.begin(genotype.space, {{"Genotype", options.genotype}, {"Data set", options.data.name}});
+  TrainingResult result{.parameters = count_parameters(plan), .multiply_adds = count_multiply_adds(plan)};
+  session.run([&] {
+    session.directory().write_genotype(genotype);
+    log::info("Network: {} parameters, {} multiply-adds per image, about {} of memory a step; {}",
+              engineering(result.parameters), engineering(result.multiply_adds), memory, data.describe());
+    session.run(trainer);
+    judge(trainer, {genotype, options, data}, session.directory(), result);
+    session.conclude(result.to_json());
+  });
+  result.directory = session.directory().path();
+  result.model = session.directory().model_path();
+  result.report = session.directory().report_path();
+  return result;
+}
+
+}  // namespace nascent

@@ -1,0 +1,173 @@
+// Ensembles as a user meets them: searched, trained, scored, killed and taken up again.
+#include <gmock/gmock.h>
+
+#include "cli/program.h"
+
+namespace nascent {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+
+class EnsembleVerbTest : public ProgramTest {
+ protected:
+  static std::vector<std::string> small_data() {
+    return {"--data", "random", "--size", "64", "--shape", "3,8,8", "--classes", "4", "--batch", "8", "--threads", "1"};
+  }
+  static std::vector<std::string> joined(std::vector<std::string> a, const std::vector<std::string>& b) {
+    a.insert(a.end(), b.begin(), b.end());
+    return a;
+  }
+  std::vector<std::string> search(const std::string& out, const std::vector<std::string>& more) const {
+    const std::vector<std::string> words = {"ensemble",
+                                            "search",
+                                            "--space",
+                                            "nasbench201",
+                                            "--epochs",
+                                            "1",
+                                            "--cells",
+                                            "1",
+                                            "--channels",
+                                            "4",
+                                            "--posterior-epochs",
+                                            "1",
+                                            "--members",
+                                            "2",
+                                            "--rounds",
+                                            "2",
+                                            "--out",
+                                            path(out)};
+    return joined(joined(words, small_data()), more);
+  }
+  std::vector<std::string> train(const std::string& run, const std::string& out) const {
+    const std::vector<std::string> words = {"ensemble",   "train", path(run), "--out", path(out), "--epochs", "2",
+                                            "--channels", "4",     "--cells", "1",     "--lr",    "0.05"};
+    return joined(words, small_data());
+  }
+  std::string bytes(const std::string& name) const { return read_file(path(name)); }
+  static void check_refusal(const std::vector<std::string>& words, const std::string& text) {
+    const auto result = nascent(words);
+    EXPECT_EQ(result.exit_code, 2) << result.err;
+    EXPECT_THAT(result.err, HasSubstr(text));
+  }
+  // Kills and resumes until the run ends by itself; says how often.
+  int killed_until_it_ends(const std::vector<std::string>& start, const std::string& out,
+                           std::chrono::duration<double> undisturbed) const {
+    for (int kills = 0; kills < 40; ++kills) {
+      const auto delay = undisturbed * (0.35 + 0.05 * (kills % 4)) * std::pow(1.15, kills);
+      const bool begun = std::filesystem::exists(folder_ / out / "run.json");
+      const int code = signalled(begun ? std::vector<std::string>{start[0], start[1], "--resume", path(out)} : start,
+                                 std::chrono::duration_cast<std::chrono::milliseconds>(delay), SIGKILL);
+      if (code == 0) return kills;
+      EXPECT_EQ(code, -SIGKILL) << said();
+      if (code != -SIGKILL) return kills;
+    }
+    ADD_FAILURE() << "still at work: " << said();
+    return 0;
+  }
+};
+
+TEST_F(EnsembleVerbTest, TheFirstWordAloneListsTheActions) {
+  for (const std::vector<std::string>& words : {std::vector<std::string>{"ensemble"}, {"ensemble", "--help"}}) {
+    const auto result = nascent(words);
+    EXPECT_EQ(result.exit_code, 0);
+    EXPECT_THAT(result.out,
+                AllOf(HasSubstr("ensemble search"), HasSubstr("ensemble train"), HasSubstr("ensemble eval")));
+  }
+  EXPECT_THAT(nascent({"ensemble", "search", "--help"}).out, AllOf(HasSubstr("--delta"), HasSubstr("--tau")));
+  check_refusal({"ensemble", "serach"}, "Did you mean 'search'?");
+}
+
+TEST_F(EnsembleVerbTest, SearchedTrainedAndScored) {
+  const Json found = json_of(search("found", {"--method", "svgd", "--delta", "grid", "--iterations", "30"}));
+  EXPECT_EQ(found.at("trace").size(), 2u);
+  EXPECT_EQ(found.at("ensembles_judged"), 2 * 7);
+  EXPECT_LE(found.at("networks_evaluated").get<int>(), 2 * 7 * 2);
+  EXPECT_EQ(found.at("trace")[1].at("best"),
+            std::min(found.at("trace")[0].at("loss").get<double>(), found.at("trace")[1].at("loss").get<double>()));
+  EXPECT_NEAR(found.at("estimated").at("loss").get<double>(), found.at("trace")[1].at("best").get<double>(), 1e-5);
+  EXPECT_EQ(found.at("fairness").at("steps"), 5);  // 45 training images in batches of 8
+  EXPECT_THAT(bytes("found/report.html"), AllOf(HasSubstr("Posterior"), HasSubstr("Members")));
+
+  const Json trained = json_of(train("found", "trained"));
+  EXPECT_EQ(trained.at("members"), 2);
+  EXPECT_LE(trained.at("test").at("loss").get<double>(), trained.at("test").at("average_loss").get<double>() + 1e-9);
+  EXPECT_TRUE(std::filesystem::exists(folder_ / "trained" / "member-2" / "model.nascent"));
+
+  // As one model and as a list of models it is the same; `eval` takes it like any other.
+  const auto scored = [&](const std::vector<std::string>& what) {
+    return json_of(joined(joined({"ensemble", "eval"}, what), small_data()));
+  };
+  const Json whole = scored({path("trained")});
+  const Json listed = scored({path("trained/member-1/model.nascent"), path("trained/member-2/model.nascent")});
+  EXPECT_EQ(whole.at("figures"), listed.at("figures"));
+  EXPECT_EQ(whole.at("figures"), trained.at("test"));
+  EXPECT_EQ(whole.at("parameters"), trained.at("parameters"));
+  const Json plain = json_of(joined({"eval", path("trained/ensemble.nascent")}, small_data()));
+  const Json same = scored({path("trained"), "--seed", "0"});  // that of `eval`
+  EXPECT_DOUBLE_EQ(plain.at("top1").get<double>(), same.at("top1").get<double>());
+  EXPECT_NEAR(plain.at("loss").get<double>(), same.at("figures").at("loss").get<double>(), 1e-9);
+  const Json more = scored({path("trained"), "--curve", "--tsne", "--calibrate", "before", "--valid-fraction", "0.3",
+                            "--corruptions", "fog,jpeg"});
+  EXPECT_EQ(more.at("curve").size(), 2u);
+  EXPECT_EQ(more.at("corrupted").at("fog").size(), 5u);
+  EXPECT_EQ(more.at("calibrated").at("temperatures").size(), 2u);
+  const Json trials = scored({path("trained"), path("trained")});
+  EXPECT_DOUBLE_EQ(trials.at("mean").at("error").at("standard_error").get<double>(), 0);
+}
+
+TEST_F(EnsembleVerbTest, EveryMethodFindsAnEnsemble) {
+  json_of(search("first", {"--method", "mc"}));
+  const std::vector<std::string> reuse = {"--supernet", path("first"), "--posterior",  path("first"),
+                                          "--pool",     "4",           "--population", "3",
+                                          "--parents",  "2",           "--networks",   "5"};
+  for (const std::string method :
+       {"mc", "uniform", "nes-rs", "nes-re", "deep-ensemble", "mc-droppath", "snapshot", "single"}) {
+    const Json found = json_of(search(method, joined({"--method", method}, reuse)));
+    EXPECT_FALSE(std::filesystem::exists(folder_ / method / "supernet")) << "another run's is used";
+    EXPECT_GT(found.at("networks_evaluated").get<int>(), 0) << method;
+  }
+  EXPECT_EQ(bytes("mc/ensemble.json"), bytes("first/ensemble.json"));
+  const Json dropped = json_of(train("mc-droppath", "mc-droppath-trained"));
+  EXPECT_EQ(dropped.at("test").at("member_errors").size(), 2u);
+  const Json snapshots = json_of(train("snapshot", "snapshot-trained"));
+  EXPECT_EQ(snapshots.at("members"), 2);
+  EXPECT_NE(snapshots.at("test").at("disagreement"), 0.0);
+}
+
+TEST_F(EnsembleVerbTest, BestResponseLearnsBesideTheSupernet) {
+  const Json found = json_of(search("found", {"--method", "mc", "--when", "best-response"}));
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "found" / "posterior"));
+  EXPECT_GT(found.at("posterior").at("divergence").get<double>(), 0);
+  EXPECT_THAT(bytes("found/supernet/options.toml"), HasSubstr("relaxation = \"posterior\""));
+}
+
+TEST_F(EnsembleVerbTest, KilledAndResumedItEndsInTheSameBytes) {
+  const std::vector<std::string> more = {"--method", "mc", "--checkpoint-steps", "1"};
+  const auto seconds = seconds_of(search("whole", more));
+  EXPECT_GE(killed_until_it_ends(search("killed", more), "killed", seconds), 1);
+  for (const std::string name : {"ensemble.json", "posterior/posterior.nascent", "genotype.json"})
+    EXPECT_EQ(bytes("whole/" + name), bytes("killed/" + name)) << name;
+  const auto training = seconds_of(train("whole", "trained"));
+  EXPECT_GE(killed_until_it_ends(joined(train("whole", "again"), {"--checkpoint-steps", "1"}), "again", training), 1);
+  EXPECT_EQ(bytes("trained/ensemble.nascent"), bytes("again/ensemble.nascent"));
+}
+
+TEST_F(EnsembleVerbTest, MistakesAreRefusedWithTwo) {
+  check_refusal(search("x", {"--members", "0"}), "1 to 1000");
+  check_refusal(search("x", {"--method", "nes-rs", "--members", "5", "--pool", "4"}), "pool has only 4");
+  check_refusal(search("x", {"--tau", "0"}), "tau");
+  check_refusal(search("x", {"--valid-fraction", "0"}), "held-out images");
+  check_refusal(search("x", {"--delta", "gird"}), "grid or bo");
+  check_refusal(search("x", {"--supernet", path("nowhere")}), "no run folder");
+  check_refusal(train("nowhere", "x"), "ensemble.json");
+  check_refusal({"ensemble", "eval"}, "missing");
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "x"));
+  json_of(search("first", {"--method", "mc"}));
+  check_refusal(search("x", {"--method", "mc", "--supernet", path("first"), "--space", "darts"}),
+                "is of the space nasbench201");
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "x"));
+}
+
+}  // namespace
+}  // namespace nascent
