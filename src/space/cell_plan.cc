@@ -176,4 +176,10 @@ void refuse_auxiliary(const NetworkOptions& options, const std::string& skeleton
       skeleton);
 }
 
+void refuse_stem_stride(const NetworkOptions& options, const std::string& skeleton) {
+  if (options.stem_stride == 1) return;
+  fail("network.stem-stride is {}, but the stem of skeleton '{}' is fixed; 'darts' and 'nasbench201' have one to set.",
+       options.stem_stride, skeleton);
+}
+
 }  // namespace nascent

@@ -40,5 +40,6 @@ void check_partial(int channels, int partial);
 
 // An Error: only the darts skeletons know an auxiliary head.
 void refuse_auxiliary(const NetworkOptions& options, const std::string& skeleton);
+void refuse_stem_stride(const NetworkOptions& options, const std::string& skeleton);
 
 }  // namespace nascent

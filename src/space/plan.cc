@@ -104,6 +104,8 @@ void NetworkOptions::declare(OptionTable& table) {
   section.add("auxiliary", auxiliary, "second head in training, at two thirds of the depth (DARTS skeletons)");
   section.add("drop-path", drop_path, "probability of dropping an edge at the end of training, growing from 0")
       .range(0, 1);
+  section.add("stem-stride", stem_stride, "stride of the first convolution; 2 for images of 64 pixels (Tiny-ImageNet)")
+      .range(1, 16);
 }
 
 NetworkPlan plan_supernet(const Space& space, const NetworkOptions& options, Shape input, int classes) {

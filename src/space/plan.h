@@ -69,6 +69,7 @@ struct NetworkOptions {
   int partial = 1;         // supernets only: 1/partial of the channels pass through the candidates (PC-DARTS)
   bool auxiliary = false;  // a second head at two thirds of the depth; darts skeletons only
   double drop_path = 0;    // final probability of dropping an edge
+  int stem_stride = 1;     // of the first convolution: 2 for Tiny-ImageNet; skeletons darts and nasbench201
   void declare(OptionTable& table);
 };
 

@@ -69,7 +69,7 @@ NetworkPlan plan_cifar(const Space& space, const Genotype* genotype, const Netwo
   NetworkPlan plan{.space = space.name(), .skeleton = "darts", .input = input, .classes = classes};
   const int channels = channels_of(options, space, genotype, 36);
   const int stem = 3 * channels;
-  plan.stems = {{stage::conv(input.channels, stem, 3), stage::batch_norm(stem)}};
+  plan.stems = {{stage::conv(input.channels, stem, 3, options.stem_stride), stage::batch_norm(stem)}};
   stack_cells(plan, space, genotype, options, cells_of(options, space, genotype, 20), channels);
   return plan;
 }
@@ -77,6 +77,7 @@ NetworkPlan plan_cifar(const Space& space, const Genotype* genotype, const Netwo
 NetworkPlan plan_imagenet(const Space& space, const Genotype* genotype, const NetworkOptions& options, Shape input,
                           int classes) {
   NetworkPlan plan{.space = space.name(), .skeleton = "darts-imagenet", .input = input, .classes = classes};
+  refuse_stem_stride(options, plan.skeleton);
   const int channels = channels_of(options, space, genotype, 48);
   if (channels < 2) fail("The skeleton 'darts-imagenet' needs network.channels of at least 2, not {}.", channels);
   const int half = channels / 2;

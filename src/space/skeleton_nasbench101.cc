@@ -102,6 +102,7 @@ void check_cells(const Space& space, const Genotype* genotype) {
 NetworkPlan plan_nasbench101(const Space& space, const Genotype* genotype, const NetworkOptions& options, Shape input,
                              int classes) {
   refuse_auxiliary(options, "nasbench101");
+  refuse_stem_stride(options, "nasbench101");
   check_cells(space, genotype);
   NetworkPlan plan{.space = space.name(), .skeleton = "nasbench101", .input = input, .classes = classes};
   int channels = channels_of(options, space, genotype, 128);

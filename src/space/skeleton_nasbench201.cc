@@ -20,7 +20,7 @@ NetworkPlan plan_nasbench201(const Space& space, const Genotype* genotype, const
   NetworkPlan plan{.space = space.name(), .skeleton = "nasbench201", .input = input, .classes = classes};
   int channels = channels_of(options, space, genotype, 16);
   const int per_stage = cells_of(options, space, genotype, 5);
-  plan.stems = {{stage::conv(input.channels, channels, 3), stage::batch_norm(channels)}};
+  plan.stems = {{stage::conv(input.channels, channels, 3, options.stem_stride), stage::batch_norm(channels)}};
   Shape shape = output_shape(plan.stems[0], input);
   for (int index = 0; index < 3 * per_stage; ++index) {
     if (index == per_stage || index == 2 * per_stage) {

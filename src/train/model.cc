@@ -18,7 +18,8 @@ Json options_json(const NetworkOptions& options) {
           {"cells", options.cells},
           {"skeleton", options.skeleton},
           {"auxiliary", options.auxiliary},
-          {"drop_path", options.drop_path}};
+          {"drop_path", options.drop_path},
+          {"stem_stride", options.stem_stride}};
 }
 
 NetworkOptions options_from(const Json& json) {
@@ -28,6 +29,7 @@ NetworkOptions options_from(const Json& json) {
   json.at("skeleton").get_to(options.skeleton);
   json.at("auxiliary").get_to(options.auxiliary);
   json.at("drop_path").get_to(options.drop_path);
+  options.stem_stride = json.value("stem_stride", 1);  // older files have none
   return options;
 }
 
