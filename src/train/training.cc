@@ -21,6 +21,11 @@ void TrainingOptions::declare(OptionTable& table) {
   section.add("space", space,
               "space of the genotype, by name or from a .toml file; empty: the one that the genotype names");
   section.add("initialiser", initialiser, "how weights start").one_of(Initialiser::Registry::instance().names());
+  section
+      .add("snapshots", snapshots,
+           "keep the weights of the start and of every so many epochs in the run's folder snapshots, for 'nascent "
+           "analyze trajectory'; 0: none")
+      .range(0, 1000000);
   train.declare(table);
   network.declare(table);
   data.declare(table);
@@ -57,7 +62,8 @@ struct ModelFacts {
   const ImageData& data;
 };
 
-void save(const std::filesystem::path& path, const Trainer& trainer, const ModelFacts& facts, const Json& result) {
+void save_trained(const std::filesystem::path& path, const Trainer& trainer, const ModelFacts& facts,
+                  const Json& result) {
   Model model;
   model.genotype = facts.genotype;
   model.network_options = facts.options.network;
@@ -67,17 +73,51 @@ void save(const std::filesystem::path& path, const Trainer& trainer, const Model
   save_model(model, path);
 }
 
+// The training, which leaves its weights behind as it goes.
+class KeptTraining : public Job {
+ public:
+  KeptTraining(Trainer& trainer, const ModelFacts& facts, std::filesystem::path folder)
+      : trainer_(trainer), facts_(facts), folder_(std::move(folder)) {}
+
+  std::string label() const override { return trainer_.label(); }
+  int64_t epochs() const override { return trainer_.epochs(); }
+  int64_t steps() const override { return trainer_.steps(); }
+  void start_epoch(int64_t epoch, int64_t first_step, EventSink& events) override {
+    trainer_.start_epoch(epoch, first_step, events);
+    if (epoch == 0 && first_step == 0) keep(0);
+  }
+  StepReport step(int64_t epoch, int64_t step, EventSink& events) override {
+    return trainer_.step(epoch, step, events);
+  }
+  void end_epoch(int64_t epoch, EventSink& events) override {
+    trainer_.end_epoch(epoch, events);
+    if ((epoch + 1) % facts_.options.snapshots == 0 || epoch + 1 == epochs()) keep(epoch + 1);
+  }
+  void save(State& state, const std::string& prefix) const override { trainer_.save(state, prefix); }
+  void load(const State& state, const std::string& prefix) override { trainer_.load(state, prefix); }
+
+ private:
+  void keep(int64_t epoch) const {
+    std::filesystem::create_directories(folder_);
+    save_trained(folder_ / fmt::format("epoch-{:04}.nascent", epoch), trainer_, facts_, {{"epoch", epoch}});
+  }
+
+  Trainer& trainer_;
+  const ModelFacts& facts_;
+  std::filesystem::path folder_;
+};
+
 // Scores and saves the last weights and, where there are any, the best.
 void judge(Trainer& trainer, const ModelFacts& facts, const RunDirectory& directory, TrainingResult& result) {
   const auto test = facts.data.testing();
   trainer.restore_last();
   result.test = evaluate(*trainer.network(), *test);
-  save(directory.model_path(), trainer, facts, result.to_json());
+  save_trained(directory.model_path(), trainer, facts, result.to_json());
   if (facts.data.split().valid.empty()) return;
   trainer.restore_best();
   const Evaluation best = evaluate(*trainer.network(), *test);
   result.best = {trainer.best_epoch() + 1, trainer.best().top1, best.top1};
-  save(directory.path() / "best.nascent", trainer, facts, result.to_json()["best"]);
+  save_trained(directory.path() / "best.nascent", trainer, facts, result.to_json()["best"]);
 }
 
 }  // namespace
@@ -104,8 +144,14 @@ TrainingResult train(const TrainingOptions& options, Session& session) {
     session.directory().write_genotype(genotype);
     log::info("Network: {} parameters, {} multiply-adds per image, about {} of memory a step; {}",
               engineering(result.parameters), engineering(result.multiply_adds), memory, data.describe());
-    session.run(trainer);
-    judge(trainer, {genotype, options, data}, session.directory(), result);
+    const ModelFacts facts{genotype, options, data};
+    if (options.snapshots > 0) {
+      KeptTraining kept(trainer, facts, session.directory().path() / "snapshots");
+      session.run(kept);
+    } else {
+      session.run(trainer);
+    }
+    judge(trainer, facts, session.directory(), result);
     session.conclude(result.to_json());
   });
   result.directory = session.directory().path();

@@ -20,6 +20,7 @@ struct TrainingOptions {
   std::string genotype{};  // as find_genotype() takes it, or the folder of a search
   std::string space{};     // "": the one that the genotype names
   std::string initialiser = "torch";
+  int snapshots = 0;  // every so many epochs the weights are kept, and those of the start; 0: never
   TrainOptions train{};
   NetworkOptions network{};
   DataOptions data{};
@@ -46,7 +47,8 @@ struct TrainingResult {
   Json to_json() const;  // what result.json holds
 };
 
-// Begins the session and concludes it. The model of the last weights is model.nascent, that of the best best.nascent.
+// Begins the session and concludes it. The model of the last weights is model.nascent, that of the best best.nascent;
+// snapshots are snapshots/epoch-0000.nascent and so on.
 TrainingResult train(const TrainingOptions& options, Session& session);
 
 }  // namespace nascent
