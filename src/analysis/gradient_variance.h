@@ -16,7 +16,8 @@ struct GradientVariance {
   double noise_scale() const { return variance / mean_square; }
 };
 
-// Image by image; only sums are kept, so memory does not grow with their number.
+// One backward pass a batch gives the gradients of all its images (score/gradient_moments.h); only sums are kept, so
+// memory is that of one batch.
 GradientVariance gradient_variance(Network& network, const ImageBatches& batches);
 
 // "layer,variance" by line.
