@@ -5,6 +5,7 @@
 
 #include "nascent/core/correlation.h"
 #include "nascent/score/agreement.h"
+#include "nascent/score/probe.h"
 #include "nascent/table/benchmark_table.h"
 
 namespace nascent {
@@ -63,14 +64,14 @@ void print_agreement(const Invocation& invocation, const ScoringResult& result, 
   for (const auto& metric : result.metrics) {
     for (const auto& row : result.scores) columns[metric].push_back(as_bound(metric, row.at(metric)));
   }
-  const bool with_kappa = columns.contains("kappa");
+  const bool with_kappa = columns.contains(kConditionNumber);
   invocation.print(
       fmt::format("\nAgreement with the error of {}, Spearman / Kendall:\n\n{}", options.measure,
                   "| metric | realisable | + trade-off | + kappa | non-realisable |\n|---|---|---|---|---|"));
   for (const auto& metric : result.metrics) {
     if (low_is_better(metric)) continue;  // the condition number is no metric of its own in the bounds
     const std::vector<double> ones(errors.size(), 1.0);
-    const BoundAgreement found = bound_agreement(columns[metric], with_kappa ? columns["kappa"] : ones, errors,
+    const BoundAgreement found = bound_agreement(columns[metric], with_kappa ? columns[kConditionNumber] : ones, errors,
                                                  options.tries, static_cast<uint64_t>(seed));
     const auto text = [](const Agreement& a) { return fmt::format("{:.3f} / {:.3f}", a.spearman, a.kendall); };
     invocation.print(fmt::format("| {} | {} | {} | {} | {} |", metric, text(found.realisable), text(found.trade_off),

@@ -31,7 +31,7 @@ double full_trace(Probe& probe) {
 
 NASCENT_REGISTER(Metric, "trace", "sqrt(tr K / m), K the tangent kernel of the true classes' logits (eq. 7.4)",
                  [](Probe& probe) { return std::sqrt(trace_of(probe.ntk()) / static_cast<double>(probe.images())); });
-NASCENT_REGISTER(Metric, "kappa", "condition number of the tangent kernel", condition_number,
+NASCENT_REGISTER(Metric, kConditionNumber, "condition number of the tangent kernel", condition_number,
                  MetricFacts{.lower_is_better = true});
 NASCENT_REGISTER(Metric, "knas", "KNAS: mean of the entries of the tangent kernel",
                  [](Probe& probe) { return probe.ntk().mean().item<double>(); });

@@ -91,6 +91,9 @@ struct MetricFacts {
   int version = 1;  // raised when the metric changes its meaning: scores of another version are not taken from caches
 };
 
+// The metric that the thesis's bounds put beside each of the others.
+inline constexpr const char* kConditionNumber = "kappa";
+
 struct Metric {
   static std::string kind() { return "metric"; }
   using Registry = nascent::Registry<Metric, double(Probe&), MetricFacts>;

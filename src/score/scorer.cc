@@ -70,7 +70,7 @@ Scorer::Scorer(const ScorerSetup& setup, const ScoreOptions& options) : setup_(s
   const std::string initialiser = options.kappa_initialiser.empty() ? options.initialiser : options.kappa_initialiser;
   const bool apart = batch != setup.batch || channels != setup.network.channels || initialiser != options.initialiser;
   std::vector<std::string> main, kappa;
-  for (const auto& metric : metrics_) (apart && metric == "kappa" ? kappa : main).push_back(metric);
+  for (const auto& metric : metrics_) (apart && metric == kConditionNumber ? kappa : main).push_back(metric);
   if (!main.empty()) {
     studies_.push_back(make_study(options, setup.network.channels, setup.batch, options.initialiser, main));
   }

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "nascent/core/error.h"
+#include "nascent/score/probe.h"
 #include "nascent/score/scoring.h"
 #include "nascent/search/black_box/metric_pool.h"
 
@@ -16,8 +17,8 @@ Pool::Pool(const Problem& problem, std::string metric) : problem_(problem), metr
   if (ways != 1) {
     fail(
         "{} chooses from architectures by their training-free metrics: give --all or --sample N, or --pool FILE, a CSV "
-        "file with the columns arch, {} and kappa as 'nascent score --csv FILE' writes it; found {} of these.",
-        options.method, metric_, ways == 0 ? "none" : "several");
+        "file with the columns arch, {} and {} as 'nascent score --csv FILE' writes it; found {} of these.",
+        options.method, metric_, kConditionNumber, ways == 0 ? "none" : "several");
   }
   if (!pool.file.empty()) read_metric_pool(pool.file, metric_, *problem.space());  // refuses what is not there
 }
@@ -36,7 +37,7 @@ std::vector<Genotype> Pool::architectures() const {
 std::string Pool::file(const std::filesystem::path& folder) const {
   if (!problem_.options().pool.file.empty()) return problem_.options().pool.file;
   ScoreOptions options = problem_.options().score;
-  options.metrics = {metric_, "kappa"};
+  options.metrics = {metric_, kConditionNumber};
   Scorer scorer(setup(), options);
   const std::vector<Genotype> all = architectures();
   const std::string path = (folder / "metrics.csv").string();

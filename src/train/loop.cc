@@ -13,7 +13,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr int kVersion = 1;
+constexpr int kCheckpointVersion = 1;
 constexpr const char* kPosition = "loop";
 constexpr const char* kJob = "job.";
 
@@ -37,6 +37,7 @@ class Loop {
     take_up();
     if (finished()) return;
     Progress progress(job_.label(), job_.epochs() * steps_, done());
+    progress.advise([&](double seconds) { return shorter_way(seconds); });
     written_ = Clock::now();
     while (!finished()) {
       job_.start_epoch(epoch_, step_, events_);
@@ -49,6 +50,16 @@ class Loop {
 
  private:
   bool finished() const { return epoch_ >= job_.epochs(); }
+
+  // What --scale would make of so many seconds: epochs take time in proportion, so this much can be promised.
+  std::string shorter_way(double seconds) const {
+    constexpr double kWanted = 20 * 60;
+    const double epochs = std::max(1.0, std::floor(static_cast<double>(job_.epochs()) * kWanted / seconds));
+    const double factor = epochs / static_cast<double>(job_.epochs());
+    if (seconds <= kWanted || factor > 0.7) return "";
+    return fmt::format("with --scale epochs={:.1g} about {}", factor, duration_text(factor * seconds));
+  }
+
   int64_t done() const { return epoch_ * steps_ + step_; }
 
   // Where to begin: at the newest checkpoint or at the start.
@@ -68,9 +79,9 @@ class Loop {
 
   void restore(const State& state) {
     const Json& position = state.value(kPosition);
-    if (const int version = position.value("version", 0); version != kVersion) {
+    if (const int version = position.value("version", 0); version != kCheckpointVersion) {
       fail("{} was written by version {} of the loop; this one reads version {}. Start the run again.", state.origin(),
-           version, kVersion);
+           version, kCheckpointVersion);
     }
     const auto label = position.at("job").get<std::string>();
     const auto steps = position.at("steps").get<int64_t>();
@@ -85,7 +96,7 @@ class Loop {
 
   // Takes one step, with the end of the epoch where it is the last; returns its note.
   std::string step() {
-    const StepReport report = job_.step(epoch_, step_, events_);
+    const StepReport report = take_step();
     check(report);
     ++taken_;
     if (++step_ == steps_) {
@@ -97,6 +108,16 @@ class Loop {
     return report.note;
   }
 
+  // A step that stops half-way on request is taken again, from what was done before it.
+  StepReport take_step() {
+    try {
+      return job_.step(epoch_, step_, events_);
+    } catch (const Interrupted&) {
+      write_checkpoint();
+      throw;
+    }
+  }
+
   void check(const StepReport& report) const {
     const bool bad_loss = !std::isfinite(report.loss);
     if (!bad_loss && std::isfinite(report.gradient_norm)) return;
@@ -104,7 +125,7 @@ class Loop {
     fail(
         "{}: the {} is {} at epoch {}, step {} ({} steps into the run), {}. {} Lower the learning rate, clip "
         "gradients more, or look at these images.",
-        job_.label(), bad_loss ? "loss" : "gradient norm", bad_loss ? report.loss : report.gradient_norm, epoch_, step_,
+        job_.label(), bad_loss ? "loss" : "gradient norm", bad_loss ? report.loss : report.gradient_norm, epoch_ + 1, step_ + 1,
         done(), report.batch.empty() ? "batch not named" : report.batch,
         path.empty() ? "No checkpoint has been written." : "The last good checkpoint is " + path.string() + ".");
   }
@@ -119,7 +140,7 @@ class Loop {
     if (options_.checkpoints == nullptr || written_at_ == done()) return;
     State state;
     state.values[kPosition] = {
-        {"version", kVersion}, {"job", job_.label()}, {"steps", steps_}, {"epoch", epoch_}, {"step", step_}};
+        {"version", kCheckpointVersion}, {"job", job_.label()}, {"steps", steps_}, {"epoch", epoch_}, {"step", step_}};
     job_.save(state, kJob);
     events_.flush();
     options_.checkpoints->write(done(), state);

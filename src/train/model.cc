@@ -9,17 +9,13 @@ namespace nascent {
 namespace {
 
 // Version 1 did not keep the data.
-constexpr int kVersion = 2, kOldest = 1;
+constexpr int kModelVersion = 2, kOldestModel = 1;
 constexpr const char* kModel = "model";
 constexpr const char* kWeights = "network.";
 
 Json options_json(const NetworkOptions& options) {
-  return {{"channels", options.channels},
-          {"cells", options.cells},
-          {"skeleton", options.skeleton},
-          {"auxiliary", options.auxiliary},
-          {"drop_path", options.drop_path},
-          {"stem_stride", options.stem_stride}};
+  return {{"channels", options.channels},   {"cells", options.cells},         {"skeleton", options.skeleton},
+          {"auxiliary", options.auxiliary}, {"drop_path", options.drop_path}, {"stem_stride", options.stem_stride}};
 }
 
 NetworkOptions options_from(const Json& json) {
@@ -33,12 +29,21 @@ NetworkOptions options_from(const Json& json) {
   return options;
 }
 
-// What it takes to find the data again; how it is split and made into batches is the reader's business.
+// What it takes to find the data again, and what of it was held out; how it is made into batches is the reader's
+// business.
 Json data_json(const Model& model) {
-  return {{"name", model.data.name},   {"path", model.data.path},
-          {"seed", model.data_seed},   {"limit_test", model.data.limit_test},
-          {"shape", model.data.shape}, {"random_labels", model.data.random_labels},
-          {"size", model.data.size},   {"classes", model.data.classes}};
+  return {{"name", model.data.name},
+          {"path", model.data.path},
+          {"seed", model.data_seed},
+          {"limit", model.data.limit},
+          {"limit_test", model.data.limit_test},
+          {"valid_fraction", model.data.valid_fraction},
+          {"split_file", model.data.split_file},
+          {"shape", model.data.shape},
+          {"random_labels", model.data.random_labels},
+          {"size", model.data.size},
+          {"classes", model.data.classes},
+          {"test_fraction", model.data.test_fraction}};
 }
 
 void read_data(const Json& json, Model& model) {
@@ -46,10 +51,15 @@ void read_data(const Json& json, Model& model) {
   json.at("path").get_to(model.data.path);
   json.at("seed").get_to(model.data_seed);
   json.at("limit_test").get_to(model.data.limit_test);
+  // Older files do not say what was held out.
+  model.data.limit = json.value("limit", model.data.limit);
+  model.data.valid_fraction = json.value("valid_fraction", 0.0);
+  model.data.split_file = json.value("split_file", "");
   json.at("shape").get_to(model.data.shape);
   json.at("random_labels").get_to(model.data.random_labels);
   json.at("size").get_to(model.data.size);
   json.at("classes").get_to(model.data.classes);
+  model.data.test_fraction = json.value("test_fraction", model.data.test_fraction);
 }
 
 // Before memory is taken for it: a plan in a file can ask for any amount.
@@ -85,11 +95,11 @@ const Json& model_values(const State& state) {
          state.origin());
   }
   const Json& values = state.values.at(kModel);
-  if (const int version = values.value("version", 0); version < kOldest || version > kVersion) {
+  if (const int version = values.value("version", 0); version < kOldestModel || version > kModelVersion) {
     fail(
         "{} is a model of version {}; this version of Nascent reads versions {} to {}. Read it with the version that "
         "wrote it.",
-        state.origin(), version, kOldest, kVersion);
+        state.origin(), version, kOldestModel, kModelVersion);
   }
   return values;
 }
@@ -98,7 +108,7 @@ const Json& model_values(const State& state) {
 
 State model_state(const Model& model) {
   State state;
-  state.values[kModel] = {{"version", kVersion},
+  state.values[kModel] = {{"version", kModelVersion},
                           {"genotype", Json::parse(to_text(model.genotype, "json"))},
                           {"network", options_json(model.network_options)},
                           {"plan", to_json(model.network->plan())},

@@ -56,7 +56,7 @@ MetricPool read_metric_pool(const std::filesystem::path& file, const std::string
   const Rows rows = read_csv(read_file(file), file);
   MetricPool pool;
   for (const auto& [architecture, row] : rows) {
-    const auto value = row.find(metric), kappa = row.find("kappa");
+    const auto value = row.find(metric), kappa = row.find(kConditionNumber);
     if (value == row.end() || kappa == row.end()) continue;
     Genotype genotype = parse_genotype(architecture, "", space.name());
     space.validate(genotype);
