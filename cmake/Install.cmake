@@ -9,13 +9,19 @@ install(TARGETS nascent_whole RUNTIME DESTINATION libexec/nascent)
 install(DIRECTORY ${PROJECT_BINARY_DIR}/libexec/nascent/answers DESTINATION libexec/nascent)
 install(TARGETS libnascent EXPORT NascentTargets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
 
+# One target per room, so that a program can say what it uses: Nascent::space, Nascent::search, ... All of them are the
+# one shared library, whose registries are full however little of it is asked for.
 get_property(rooms GLOBAL PROPERTY NASCENT_ROOMS)
-foreach(room IN LISTS rooms)
-  string(REPLACE "nascent_" "" folder ${room})
-  if(NOT folder STREQUAL "cli")
-    install(DIRECTORY ${PROJECT_SOURCE_DIR}/src/${folder} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/nascent
-            FILES_MATCHING PATTERN "*.h" PATTERN "*-inl.h" EXCLUDE)
-  endif()
+list(REMOVE_ITEM rooms nascent_cli)
+list(TRANSFORM rooms REPLACE "^nascent_" "" OUTPUT_VARIABLE NASCENT_COMPONENTS)
+foreach(room IN LISTS NASCENT_COMPONENTS)
+  add_library(nascent_uses_${room} INTERFACE)
+  add_library(Nascent::${room} ALIAS nascent_uses_${room})
+  set_target_properties(nascent_uses_${room} PROPERTIES EXPORT_NAME ${room})
+  target_link_libraries(nascent_uses_${room} INTERFACE libnascent)
+  install(TARGETS nascent_uses_${room} EXPORT NascentTargets)
+  install(DIRECTORY ${PROJECT_SOURCE_DIR}/src/${room} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/nascent
+          FILES_MATCHING PATTERN "*.h" PATTERN "*-inl.h" EXCLUDE)
 endforeach()
 
 set(NASCENT_CMAKE_DIR ${CMAKE_INSTALL_LIBDIR}/cmake/Nascent)

@@ -74,8 +74,8 @@ std::string manual_page() {
   for (const auto& [name, registered] : Verb::Registry::instance().entries())
     text += verb_section(name, registered.description, *registered.make());
   return text +
-         ".SH EXIT STATUS\n0 done; 2 a mistake of the user, with a text that says what to do; 130 interrupted with a\n"
-         "checkpoint written; 1 anything else.\n"
+         ".SH EXIT STATUS\n0 done; 2 a mistake of the user, with a text that says what to do; 3 done in part, with a\n"
+         "warning that says what was left out; 130 interrupted with a checkpoint written; 1 anything else.\n"
          ".SH ENVIRONMENT\n" +
          entry("NASCENT_DATA", "", "folder of data sets, where they are not in the usual places") +
          entry("OMP_WAIT_POLICY", "", "how threads wait for one another; passive where it is not set");

@@ -4,6 +4,7 @@
 #include "nascent/core/csv_field.h"
 #include "nascent/core/log.h"
 #include "nascent/data/pictures.h"
+#include "nascent/ensemble/ensemble_model.h"
 #include "nascent/nn/threads.h"
 #include "nascent/train/predict.h"
 
@@ -31,14 +32,15 @@ class PredictVerb : public Verb {
           "cat.jpg'.");
     }
     use_threads(threads_);
-    const Model model = load_model(invocation.arguments[0]);
+    const EnsembleModel model = load_ensemble(invocation.arguments[0]);
+    const std::vector<std::string>& names = model.first().class_names;
     const std::vector<std::string> sources(invocation.arguments.begin() + 1, invocation.arguments.end());
     const auto pictures = std::make_shared<Pictures>(
-        sources, Pictures::Wanted{model.input.channels, static_cast<int64_t>(model.class_names.size())});
+        sources, Pictures::Wanted{model.first().input.channels, static_cast<int64_t>(names.size())});
     Json all = Json::array();
     if (form_ == "csv") invocation.print("picture,rank,class,probability");
-    predict(model, pictures, options_, [&](const Prediction& prediction) {
-      Json result = to_json(model, *pictures, prediction);
+    label(model, pictures, [&](const Prediction& prediction) {
+      Json result = to_json(names, *pictures, prediction);
       print(invocation, result);
       if (invocation.json) all.push_back(std::move(result));
     });
@@ -51,7 +53,18 @@ class PredictVerb : public Verb {
   }
 
  private:
-  Json to_json(const Model& model, const Pictures& pictures, const Prediction& prediction) {
+  // A single network answers batch by batch; of an ensemble, every member sees all the pictures first.
+  void label(const EnsembleModel& model, const std::shared_ptr<const Pictures>& pictures,
+             const std::function<void(const Prediction&)>& each) const {
+    const bool alone = model.members.size() == 1 && model.passes == 1 && model.temperature == 1;
+    if (alone) return predict(model.first(), pictures, options_, each);
+    const MemberPredictions found =
+        predict_members(model, [&](const Model& member) { return picture_loader(member, pictures, options_); });
+    const Probabilities answer = combine(found.members, model.combine, model.weights);
+    for (int64_t i = 0; i < answer.images; ++i) each(likeliest(i, answer.row(i), options_.top));
+  }
+
+  Json to_json(const std::vector<std::string>& class_names, const Pictures& pictures, const Prediction& prediction) {
     Json result = {{"picture", pictures.picture_name(prediction.picture)}};
     if (const auto reason = pictures.failure(prediction.picture)) {
       ++unreadable_;
@@ -60,7 +73,7 @@ class PredictVerb : public Verb {
       return result;
     }
     for (const auto& [index, probability] : prediction.top) {
-      result["predictions"].push_back({{"class", model.class_names.at(index)}, {"probability", probability}});
+      result["predictions"].push_back({{"class", class_names.at(index)}, {"probability", probability}});
     }
     return result;
   }

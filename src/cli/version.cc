@@ -10,7 +10,7 @@ namespace nascent {
 
 std::string version_details() {
   use_threads(0);  // as every verb does unless told otherwise
-  return fmt::format("nascent {}\n{}\nExport: {}\n", version(), describe_engine(), export_libraries());
+  return fmt::format("nascent {}\n{}\nOptional libraries: {}\n", version(), describe_engine(), export_libraries());
 }
 
 }  // namespace nascent

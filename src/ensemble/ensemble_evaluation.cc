@@ -3,16 +3,22 @@
 #include <algorithm>
 
 #include "nascent/core/error.h"
+#include "nascent/core/log.h"
+#include "nascent/core/text.h"
 #include "nascent/data/image_data.h"
 #include "nascent/ensemble/member_curve.h"
+#include "nascent/ensemble/member_images.h"
 #include "nascent/ensemble/temperature.h"
 #include "nascent/ensemble/tsne.h"
 #include "nascent/nn/threads.h"
+#include "nascent/run/ensemble_figures.h"
 
 namespace nascent {
 
 void EnsembleEvaluationOptions::declare(OptionTable& table) {
-  auto section = table.section("eval", "Which images are scored, and what is told about them.");
+  auto section = table.section(
+      "eval", "Which images are scored, the members' own unless --data names other, and what is told about them.");
+  section.add("models", models, "ensembles, models or run folders; they may stand after the verb too");
   section.add("part", part, "part of the data set: test images, or those that training held out")
       .one_of({"test", "valid"});
   section.add("combine", combine, "what of the members is averaged; empty: as the ensemble says")
@@ -25,23 +31,44 @@ void EnsembleEvaluationOptions::declare(OptionTable& table) {
   section.add("perplexity", perplexity, "of t-SNE").range(1, 1e6);
   section.add("corruptions", corruptions, "corruptions of severity 1 to 5 to repeat it under, by name; all: every one");
   data.declare(table);
-  auto run = table.section("run", "Where and how a run happens.");
-  run.add("seed", seed, "of the split, random subsets and t-SNE").at_least(0);
-  run.add("threads", threads, "threads that compute; 0: one per core").range(0, 1024);
+  run.declare(table);
 }
 
 namespace {
 
-void check_images(const Model& member, const ImageData& images) {
-  if (!(images.shape() == member.input)) {
-    fail(
-        "The members take images of {} x {} x {} (channels, height, width); the data has {} x {} x {}. Name the data "
-        "set they were trained on with --data, or set --eval-transforms.",
-        member.input.channels, member.input.height, member.input.width, images.shape().channels, images.shape().height,
-        images.shape().width);
+std::vector<std::string> corruption_names() {
+  std::vector<std::string> names;
+  for (const std::string& name : Transform::Registry::instance().names()) {
+    if (name.starts_with("corrupt ")) names.push_back(name.substr(8));
   }
-  if (images.classes() != static_cast<int>(member.class_names.size()))
-    fail("The members know {} classes; the data has {}.", member.class_names.size(), images.classes());
+  return names;
+}
+
+// The names given, or those of every transform that corrupts.
+std::vector<std::string> corruptions_of(const EnsembleEvaluationOptions& options) {
+  const auto known = corruption_names();
+  if (options.corruptions == std::vector<std::string>{"all"}) return known;
+  for (const std::string& name : options.corruptions) {
+    if (std::find(known.begin(), known.end(), name) == known.end())
+      fail("--corruptions {}: there is no such corruption. Known: all, {}.", name, join(known, ", "));
+  }
+  return options.corruptions;
+}
+
+// Members that held out different images have none that all of them have not seen.
+void check_held_out(const EnsembleModel& model) {
+  const Model& first = model.first();
+  for (size_t i = 1; i < model.members.size(); ++i) {
+    const Model& member = model.members[i];
+    const bool same = member.data_seed == first.data_seed && member.data.limit == first.data.limit &&
+                      member.data.valid_fraction == first.data.valid_fraction &&
+                      member.data.split_file == first.data.split_file;
+    if (same) continue;
+    fail(
+        "Member {} held out other images than member 1 (another seed, fraction or file), so no image is new to all. "
+        "Train the members with one --data-seed and --valid-fraction, or name held-out images with --data.",
+        i + 1);
+  }
 }
 
 class Evaluator {
@@ -52,45 +79,43 @@ class Evaluator {
         how_(options.combine.empty() ? model.combine : combination(options.combine)) {}
 
   Json run() {
-    const MemberPredictions found = predictions(options_.part == "valid", "");
-    Json result = {{"members", found.members.size()},
+    found_ = predictions(options_.part == "valid", "");
+    Json cells = Json::array();
+    for (const Model& member : model_.members) cells.push_back(Json::parse(to_text(member.genotype, "json")));
+    const EnsembleFigures figures = ensemble_figures(found_.members, found_.labels, how_, model_.weights);
+    Json result = {{"kind", "evaluation"},
+                   {"part", options_.part},
+                   {"members", found_.members.size()},
                    {"parameters", model_.parameters()},
-                   {"multiply_adds", model_.multiply_adds()}};
-    const EnsembleFigures figures = ensemble_figures(found.members, found.labels, how_, model_.weights);
-    result["top1"] = 100 - figures.error;
-    result["figures"] = figures.to_json();
-    if (options_.calibrate != "none") result["calibrated"] = calibrated(found);
-    if (options_.curve) result["curve"] = curve(found);
-    if (options_.tsne) result["tsne"] = plane(found);
+                   {"multiply_adds", model_.multiply_adds()},
+                   {"top1", 100 - figures.error},
+                   {"figures", figures.to_json()},
+                   {"cells", std::move(cells)}};
+    if (options_.calibrate != "none") result["calibrated"] = calibrated();
+    if (options_.curve) result["curve"] = curve();
     if (!options_.corruptions.empty()) result["corrupted"] = corrupted();
     return result;
   }
 
+  const Members& members() const { return found_.members; }
+
  private:
   // `corruption`: a transform that comes first, or "".
   MemberPredictions predictions(bool held_out, const std::string& corruption) const {
+    if (held_out && options_.data.name.empty()) check_held_out(model_);
     return predict_members(model_, [&](const Model& member) {
-      DataOptions data = options_.data;
-      if (data.eval_transforms.empty()) data.eval_transforms = member.eval_transforms;
-      if (!corruption.empty()) data.eval_transforms.insert(data.eval_transforms.begin(), corruption);
-      const ImageData images(data, static_cast<uint64_t>(options_.seed), member.statistics);
-      check_images(member, images);
-      if (held_out && images.split().valid.empty())
-        fail(
-            "There are no held-out images: set --valid-fraction and --seed, or --split-file, to what the members were "
-            "trained "
-            "with.");
-      return held_out ? images.evaluation(images.split().valid) : images.testing();
+      return member_images(member, options_.data, model_.first().data_seed,
+                           held_out ? MemberImages::held_out : MemberImages::test, corruption);
     });
   }
 
-  Json calibrated(const MemberPredictions& found) const {
+  Json calibrated() const {
     const MemberPredictions held = predictions(true, "");
-    Members members = found.members;
+    Members members = found_.members;
     std::vector<double> temperatures;
     if (options_.calibrate == "after") {
       temperatures.push_back(fitted_temperature(combine(held.members, how_, model_.weights), held.labels));
-      members = {with_temperature(combine(found.members, how_, model_.weights), temperatures[0])};
+      members = {with_temperature(combine(found_.members, how_, model_.weights), temperatures[0])};
     } else {
       for (size_t i = 0; i < members.size(); ++i) {
         temperatures.push_back(fitted_temperature(held.members[i], held.labels));
@@ -98,18 +123,16 @@ class Evaluator {
       }
     }
     const auto& weights = options_.calibrate == "after" ? std::vector<double>() : model_.weights;
-    const EnsembleFigures figures = ensemble_figures(members, found.labels, how_, weights);
-    return {{"temperatures", temperatures},
-            {"loss", figures.loss},
-            {"brier", figures.brier},
-            {"calibration_error", figures.calibration_error},
-            {"error", figures.error}};
+    const Json figures = ensemble_figures(members, found_.labels, how_, weights).to_json();
+    Json result = {{"temperatures", temperatures}, {"images", held.labels.size()}};
+    for (const char* key : {"error", "loss", "brier", "calibration_error", "reliability"}) result[key] = figures[key];
+    return result;
   }
 
-  Json curve(const MemberPredictions& found) const {
+  Json curve() const {
     Json points = Json::array();
     for (const CurvePoint& point :
-         member_curve(found.members, found.labels, how_, static_cast<uint64_t>(options_.seed))) {
+         member_curve(found_.members, found_.labels, how_, static_cast<uint64_t>(options_.run.seed))) {
       points.push_back({{"members", point.members},
                         {"subsets", point.subsets},
                         {"error", point.error.mean},
@@ -120,19 +143,10 @@ class Evaluator {
     return points;
   }
 
-  Json plane(const MemberPredictions& found) const {
-    std::vector<std::vector<double>> rows;
-    for (const Probabilities& member : found.members) rows.emplace_back(member.values.begin(), member.values.end());
-    Json points = Json::array();
-    const auto seed = static_cast<uint64_t>(options_.seed);
-    for (const PlanePoint& point : tsne(rows, {.perplexity = options_.perplexity, .seed = seed}))
-      points.push_back({point[0], point[1]});
-    return points;
-  }
-
   Json corrupted() const {
     Json all = Json::object();
-    for (const std::string& name : wanted()) {
+    for (const std::string& name : corruptions_of(options_)) {
+      log::info("Corruption {}", name);
       Json severities = Json::array();
       for (int severity = 1; severity <= 5; ++severity) {
         const MemberPredictions found =
@@ -148,20 +162,62 @@ class Evaluator {
     return all;
   }
 
-  // The names given, or those of every transform that corrupts.
-  std::vector<std::string> wanted() const {
-    if (options_.corruptions != std::vector<std::string>{"all"}) return options_.corruptions;
-    std::vector<std::string> names;
-    for (const std::string& name : Transform::Registry::instance().names()) {
-      if (name.starts_with("corrupt ")) names.push_back(name.substr(8));
-    }
-    return names;
-  }
-
   const EnsembleModel& model_;
   const EnsembleEvaluationOptions& options_;
   Combination how_;
+  MemberPredictions found_{};
 };
+
+// Members of all trials as points of one plane, each with its architecture: those of one lie together (Fig. 5.4).
+class PredictionPlane {
+ public:
+  void add(const EnsembleModel& model, const Members& predictions, size_t trial) {
+    for (size_t i = 0; i < predictions.size(); ++i) {
+      rows_.emplace_back(predictions[i].values.begin(), predictions[i].values.end());
+      const Model& member = model.members[i / static_cast<size_t>(model.passes)];
+      points_.push_back(
+          {{"trial", trial + 1}, {"member", i + 1}, {"architecture", number_of(to_text(member.genotype, "json"))}});
+    }
+  }
+
+  Json place(const EnsembleEvaluationOptions& options) {
+    const auto seed = static_cast<uint64_t>(options.run.seed);
+    const auto places = tsne(rows_, {.perplexity = options.perplexity, .seed = seed});
+    for (size_t i = 0; i < places.size(); ++i) points_[i].update({{"x", places[i][0]}, {"y", places[i][1]}});
+    return points_;
+  }
+
+ private:
+  size_t number_of(const std::string& architecture) {
+    const auto known = std::find(architectures_.begin(), architectures_.end(), architecture);
+    if (known != architectures_.end()) return static_cast<size_t>(known - architectures_.begin()) + 1;
+    architectures_.push_back(architecture);
+    return architectures_.size();
+  }
+
+  std::vector<std::vector<double>> rows_;
+  std::vector<std::string> architectures_;
+  Json points_ = Json::array();
+};
+
+Json evaluate_as_trials(const EnsembleEvaluationOptions& options) {
+  Json result = {{"kind", "trials"}, {"trials", Json::array()}};
+  std::vector<Json> figures;
+  PredictionPlane plane;
+  for (size_t i = 0; i < options.models.size(); ++i) {
+    log::info("Ensemble {} of {}", i + 1, options.models.size());
+    const EnsembleModel model = load_ensemble(options.models[i]);
+    Evaluator evaluator(model, options);
+    Json one = evaluator.run();
+    one["model"] = options.models[i];
+    figures.push_back(one.at("figures"));
+    if (options.tsne) plane.add(model, evaluator.members(), i);
+    result["trials"].push_back(std::move(one));
+  }
+  result["mean"] = mean_and_error(figures);
+  if (options.tsne) result["tsne"] = plane.place(options);
+  return result;
+}
 
 }  // namespace
 
@@ -169,10 +225,8 @@ Evaluation evaluate_whole(const EvaluationOptions& options) {
   use_threads(options.threads);
   const EnsembleModel model = load_ensemble(options.model);
   const MemberPredictions found = predict_members(model, [&](const Model& member) {
-    DataOptions data = options.data;
-    if (data.eval_transforms.empty()) data.eval_transforms = member.eval_transforms;
-    const ImageData images(data, 0, member.statistics);
-    check_images(member, images);
+    const ImageData images(data_of(member, options.data), model.first().data_seed, member.statistics);
+    check_fits(member, images);
     return options.part == "test" ? images.testing() : images.evaluation(images.all());
   });
   const EnsembleFigures figures = ensemble_figures(found.members, found.labels, model.combine, model.weights);
@@ -180,24 +234,36 @@ Evaluation evaluate_whole(const EvaluationOptions& options) {
 }
 
 Json evaluate_ensemble(const EnsembleModel& model, const EnsembleEvaluationOptions& options) {
-  use_threads(options.threads);
-  return Evaluator(model, options).run();
+  Evaluator evaluator(model, options);
+  Json result = evaluator.run();
+  if (!options.tsne) return result;
+  PredictionPlane plane;
+  plane.add(model, evaluator.members(), 0);
+  result["tsne"] = plane.place(options);
+  return result;
 }
 
-Json evaluate_ensembles(const std::vector<std::string>& files, const EnsembleEvaluationOptions& options) {
-  if (files.empty())
+Json evaluate_ensembles(const EnsembleEvaluationOptions& options) {
+  options.run.apply();
+  const auto& files = options.models;
+  if (files.empty()) {
     fail(
-        "nascent ensemble eval: what to score is missing: a run folder, an ensemble.nascent or several model.nascent.");
-  const auto holds_ensemble = [](const std::string& file) { return is_ensemble(file); };
-  const bool trials = files.size() > 1 && std::all_of(files.begin(), files.end(), holds_ensemble);
-  if (!trials) return evaluate_ensemble(gather_ensemble(files), options);
-  Json result = {{"trials", Json::array()}};
-  std::vector<Json> figures;
-  for (const std::string& file : files) {
-    result["trials"].push_back(evaluate_ensemble(gather_ensemble({file}), options));
-    figures.push_back(result["trials"].back().at("figures"));
+        "nascent ensemble eval: what to score is missing: a run folder, an ensemble.nascent or several "
+        "model.nascent.");
   }
-  result["mean"] = mean_and_error(figures);
+  corruptions_of(options);  // refused before anything is computed
+  const auto holds_ensemble = [](const std::string& file) { return is_ensemble(file); };
+  if (files.size() > 1 && std::all_of(files.begin(), files.end(), holds_ensemble)) return evaluate_as_trials(options);
+  return evaluate_ensemble(gather_ensemble(files), options);
+}
+
+Json evaluate_ensembles(const EnsembleEvaluationOptions& options, Session& session) {
+  Json result = evaluate_ensembles(options);  // whatever is refused leaves no folder
+  session.begin("ensemble", {{"Models", join(options.models, ", ")}, {"Images", options.part}});
+  session.run([&] {
+    write_ensemble_figures(result, session.directory().path() / "figures");
+    session.conclude(result);
+  });
   return result;
 }
 

@@ -44,7 +44,7 @@ class ExportFormat {
 // JSON where there is structure.
 std::vector<std::pair<std::string, std::string>> metadata_of(const Model& model);
 
-// The optional libraries that this program was built with, for `nascent --version`: "ONNX 1.12, OpenCV 4.6".
+// The optional libraries that this program was built with, for `nascent --version`: "ONNX 1.12.0, OpenCV 4.6.0".
 std::string export_libraries();
 
 }  // namespace nascent

@@ -172,12 +172,9 @@ class GraphBuilder {
 
   int add_slice(const std::string& layer, int value, std::array<int64_t, 3> first, std::array<int64_t, 3> last) {
     const auto side = [&](int axis) { return static_cast<int>(last[axis] - first[axis]); };
-    return add({.op = GraphOp::slice,
-                .name = layer,
-                .inputs = {value},
-                .first = first,
-                .last = last,
-                .shape = {side(0), side(1), side(2)}});
+    const Shape kept = {side(0), side(1), side(2)};
+    if (kept == shapes_[value]) return value;
+    return add({.op = GraphOp::slice, .name = layer, .inputs = {value}, .first = first, .last = last, .shape = kept});
   }
 
   // See Layer: one half reads the even pixels, the other the image shifted by one, padded to even sides.

@@ -1,6 +1,5 @@
 // The format "onnx": for ONNX Runtime, OpenCV and whatever else reads it. Checked by OpenCV's dnn module.
 #include "nascent/core/error.h"
-#include "nascent/core/text.h"
 #include "nascent/export/export_format.h"
 #include "nascent/export/onnx_writer.h"
 
@@ -63,15 +62,6 @@ NASCENT_REGISTER(
 
 }  // namespace
 
-std::string export_libraries() {
-  std::vector<std::string> libraries;
-#ifdef NASCENT_HAS_ONNX
-  libraries.emplace_back("ONNX");
-#endif
-#ifdef NASCENT_HAS_OPENCV
-  libraries.emplace_back("OpenCV " CV_VERSION);
-#endif
-  return libraries.empty() ? "no ONNX, no OpenCV" : join(libraries, ", ");
-}
+std::string export_libraries() { return NASCENT_OPTIONAL; }
 
 }  // namespace nascent

@@ -22,8 +22,10 @@
 namespace nascent {
 
 std::string version_details() {
-  return fmt::format("nascent {}\nLibTorch {}, kernels for {}, {} threads ('nascent --version -v' says more)\n",
-                     version(), NASCENT_TORCH_VERSION, kernels::isa(), std::thread::hardware_concurrency());
+  return fmt::format(
+      "nascent {}\nLibTorch {}, kernels for {}, {} threads ('nascent --version -v' says more)\nOptional libraries: "
+      "{}\n",
+      version(), NASCENT_TORCH_VERSION, kernels::isa(), std::thread::hardware_concurrency(), NASCENT_OPTIONAL);
 }
 
 namespace {
@@ -40,8 +42,9 @@ int run(const std::vector<std::string>& words, char** argv) {
   const fs::path answer = whole.parent_path() / "answers" / answer_name(words);
   if (fs::is_regular_file(answer)) {
     const std::string text = read_file(answer);
-    std::fwrite(text.data(), 1, text.size(), stdout);
-    return 0;
+    const bool written = std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0;
+    if (!written) std::fprintf(stderr, "error: Standard output could not be written. Is the disk full?\n");
+    return written ? 0 : 1;
   }
   if (is_light(words)) return run_command_line(words);
   execv(whole.c_str(), argv);

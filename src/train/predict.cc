@@ -2,13 +2,11 @@
 
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/softmax.h>
-#include <ATen/ops/topk.h>
 
 #include <algorithm>
 #include <numeric>
 
 #include "nascent/core/error.h"
-#include "nascent/data/loader.h"
 #include "nascent/train/evaluate.h"
 
 namespace nascent {
@@ -35,26 +33,43 @@ std::vector<std::string> picture_transforms(const Model& model) {
        found.text(), input.text());
 }
 
-void predict(const Model& model, const std::shared_ptr<const Dataset>& pictures, const PredictOptions& options,
-             const std::function<void(const Prediction&)>& each) {
+std::unique_ptr<Loader> picture_loader(const Model& model, const std::shared_ptr<const Dataset>& pictures,
+                                       const PredictOptions& options) {
   std::vector<int64_t> all(pictures->size());
   std::iota(all.begin(), all.end(), 0);
-  Loader loader(pictures, all, TransformPipeline(picture_transforms(model), model.statistics, pictures->shape()),
-                {.batch = options.batch, .purpose = "prediction", .workers = options.workers});
+  return std::make_unique<Loader>(
+      pictures, std::move(all), TransformPipeline(picture_transforms(model), model.statistics, pictures->shape()),
+      LoaderOptions{.batch = options.batch, .purpose = "prediction", .workers = options.workers});
+}
+
+Prediction likeliest(int64_t picture, std::span<const float> probabilities, int top) {
+  std::vector<int> classes(probabilities.size());
+  std::iota(classes.begin(), classes.end(), 0);
+  const auto count = std::min<size_t>(top, classes.size());
+  const auto before = [&](int a, int b) {
+    return probabilities[a] != probabilities[b] ? probabilities[a] > probabilities[b] : a < b;
+  };
+  std::partial_sort(classes.begin(), classes.begin() + static_cast<ptrdiff_t>(count), classes.end(), before);
+  Prediction prediction{picture, {}};
+  for (size_t k = 0; k < count; ++k) prediction.top.emplace_back(classes[k], probabilities[classes[k]]);
+  return prediction;
+}
+
+void predict(const Model& model, const std::shared_ptr<const Dataset>& pictures, const PredictOptions& options,
+             const std::function<void(const Prediction&)>& each) {
+  const auto loader = picture_loader(model, pictures, options);
   at::NoGradGuard no_grad;
   model.network->eval();
-  loader.start(0);
-  while (auto batch = loader.next()) {
+  loader->start(0);
+  while (auto batch = loader->next()) {
     const std::vector<int64_t> indices = batch->indices;
     const at::Tensor logits = model.network->forward(to_tensors(std::move(*batch), *model.network).images).logits;
-    const auto count = std::min<int64_t>(options.top, logits.size(1));
-    const auto [probabilities, classes] = at::topk(at::softmax(logits.cpu(), 1), count, 1);
-    const auto rows = probabilities.accessor<float, 2>();
-    const auto columns = classes.accessor<int64_t, 2>();
-    for (size_t i = 0; i < indices.size(); ++i) {
-      Prediction prediction{indices[i], {}};
-      for (int64_t k = 0; k < count; ++k) prediction.top.emplace_back(static_cast<int>(columns[i][k]), rows[i][k]);
-      each(prediction);
+    const at::Tensor probabilities = at::softmax(logits.cpu(), 1).contiguous();
+    const auto classes = static_cast<size_t>(probabilities.size(1));
+    const float* row = probabilities.data_ptr<float>();
+    for (const int64_t picture : indices) {
+      each(likeliest(picture, {row, classes}, options.top));
+      row += classes;
     }
   }
 }

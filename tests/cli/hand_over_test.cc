@@ -7,6 +7,7 @@
 
 #include "cli/program.h"
 #include "data/fixtures.h"
+#include "nascent/ensemble/ensemble_model.h"
 #include "nascent/export/import_darts.h"
 #include "nascent/export/pixels.h"
 #include "nascent/train/evaluate.h"
@@ -82,6 +83,24 @@ class HandOver : public ProgramTest {
   static bool has_python_torch() {
     const auto tried = run_program({kPython, "-c", "import torch"}, "", std::chrono::minutes(1));
     return tried && tried->exit_code == 0;
+  }
+
+  // A network in PyTorch: its weights, pixels and logits, in the test's folder.
+  void write_darts_weights(const std::string& genotype, const std::string& stem = "") const {
+    std::vector<std::string> command = {kPython, script("darts_network.py"), path(""),
+                                        to_text(find_genotype(genotype), "darts")};
+    if (!stem.empty()) command.push_back(stem);
+    const auto made = run_program(command, "", std::chrono::minutes(2));
+    ASSERT_EQ(made->exit_code, 0) << made->err;
+  }
+  // Between the logits that PyTorch gave and those of an imported model.
+  double import_difference(const std::string& file) const {
+    const Model model = load_model(path(file));
+    const std::string raw = read_file(path("pixels.raw"));
+    const at::Tensor pixels = at::empty({4, model.input.channels, model.input.height, model.input.width});
+    EXPECT_EQ(raw.size(), pixels.nbytes());
+    std::memcpy(pixels.data_ptr(), raw.data(), std::min(raw.size(), pixels.nbytes()));
+    return difference(logits_of(model, pixels), logits_in(read_file(path("logits.json")), 4));
   }
 
   // The folder of ONNX Runtime, fetched once into the build folder; "" where that is not possible.
@@ -162,6 +181,32 @@ TEST_F(HandOver, PredictLabelsEveryKindOfPicture) {
   const Json scored = json_of({"eval", model, "--limit-test", "10000", "--threads", "1"});
   EXPECT_EQ(all.size(), 10000U);
   EXPECT_NEAR(right / 100.0, scored.at("top1").get<double>(), 1e-9);
+}
+
+// Every member sees each picture prepared in its own way; what is told is the mean of their probabilities.
+TEST_F(HandOver, PredictAndEvalTakeAnEnsemble) {
+  const std::vector<std::string> data = {"--data", "random", "--size", "48", "--shape", "3,12,12", "--classes", "4"};
+  EnsembleModel both;
+  for (const std::string seed : {"1", "2"}) {
+    std::vector<std::string> options = data;
+    options.insert(options.end(), {"--seed", seed});
+    both.members.push_back(load_model(trained("member-" + seed, options)));
+  }
+  both.members[1].data_seed = both.members[0].data_seed;  // the same made-up images
+  save_ensemble(both, path("ensemble.nascent"));
+  write_png(folder_ / "a.png", solid_image(12, 12, 200, 20, 3));
+  const auto probabilities = [&](const std::string& model) {
+    std::map<std::string, double> found;
+    const Json labelled = json_of({"predict", path(model), path("a.png")});
+    for (const auto& guess : labelled[0].at("predictions")) found[guess.at("class")] = guess.at("probability");
+    return found;
+  };
+  auto first = probabilities("member-1"), second = probabilities("member-2"), mean = probabilities("ensemble.nascent");
+  ASSERT_EQ(mean.size(), 4U);
+  for (const auto& [name, probability] : mean) EXPECT_NEAR(probability, (first[name] + second[name]) / 2, 1e-6) << name;
+  EXPECT_NE(first, second);
+  EXPECT_EQ(json_of({"eval", path("ensemble.nascent"), "--threads", "1"}).at("images"),
+            json_of({"eval", path("member-1"), "--threads", "1"}).at("images"));
 }
 
 TEST_F(HandOver, PredictPrintsTablesCsvAndJsonLines) {
@@ -274,16 +319,11 @@ TEST_F(HandOver, TorchscriptLoadsInPython) {
 
 TEST_F(HandOver, ImportedDartsWeightsGiveTheLogitsOfPython) {
   if (!has_python_torch()) GTEST_SKIP() << "python3-torch is not installed: there are no weights to import";
-  const auto made = run_program({kPython, script("darts_network.py"), path("")}, "", std::chrono::minutes(2));
-  ASSERT_EQ(made->exit_code, 0) << made->err;
+  write_darts_weights("darts-v2");
   json_of({"import", path("weights.pt"), "--genotype", "darts-v2", "--out", path("a.nascent")});
   json_of({"import", path("wrapped.pt"), "--genotype", "darts-v2", "--out", path("b.nascent")});
   EXPECT_TRUE(read_file(path("a.nascent")) == read_file(path("b.nascent")));
-  const std::string raw = read_file(path("pixels.raw"));
-  const at::Tensor pixels = at::empty({4, 3, 32, 32});
-  std::memcpy(pixels.data_ptr(), raw.data(), raw.size());
-  const at::Tensor logits = logits_of(load_model(path("a.nascent")), pixels);
-  EXPECT_LE(difference(logits, logits_in(read_file(path("logits.json")), 4)), 1e-4);
+  EXPECT_LE(import_difference("a.nascent"), 1e-4);
 
   const auto other = nascent({"import", path("weights.pt"), "--genotype", "darts-v1"});
   EXPECT_EQ(other.exit_code, 2);
@@ -292,6 +332,21 @@ TEST_F(HandOver, ImportedDartsWeightsGiveTheLogitsOfPython) {
   EXPECT_EQ(nascent({"import", path("torn.pt"), "--genotype", "darts-v2"}).exit_code, 2);
   write_file(path("text.pt"), "hello");
   EXPECT_EQ(nascent({"import", path("text.pt"), "--genotype", "darts-v2"}).exit_code, 2);
+}
+
+TEST_F(HandOver, ImportedWeightsOfPcDartsAndOfImagenetNetworks) {
+  if (!has_python_torch()) GTEST_SKIP() << "python3-torch is not installed: there are no weights to import";
+  const std::string pc_darts =
+      "Genotype(normal=[('sep_conv_3x3', 1), ('skip_connect', 0), ('sep_conv_3x3', 0), ('dil_conv_3x3', 1), "
+      "('sep_conv_5x5', 0), ('sep_conv_3x3', 1), ('avg_pool_3x3', 0), ('dil_conv_3x3', 1)], normal_concat=range(2, 6), "
+      "reduce=[('sep_conv_5x5', 1), ('max_pool_3x3', 0), ('sep_conv_5x5', 1), ('sep_conv_5x5', 2), "
+      "('sep_conv_3x3', 0), ('sep_conv_3x3', 3), ('sep_conv_3x3', 1), ('sep_conv_3x3', 2)], reduce_concat=range(2, 6))";
+  write_darts_weights(pc_darts);
+  json_of({"import", path("weights.pt"), "--genotype", pc_darts, "--out", path("a.nascent")});
+  EXPECT_LE(import_difference("a.nascent"), 1e-4);
+  write_darts_weights(pc_darts, "imagenet");
+  json_of({"import", path("weights.pt"), "--genotype", pc_darts, "--side", "64", "--out", path("b.nascent")});
+  EXPECT_LE(import_difference("b.nascent"), 1e-4);
 }
 
 TEST_F(HandOver, RunsAreListedComparedAndRemoved) {

@@ -1,8 +1,9 @@
-"""darts_network.py FOLDER: a small network of DARTS in PyTorch, its weights under the published names, and its logits.
+"""darts_network.py FOLDER GENOTYPE [imagenet]: a small network of DARTS in PyTorch, its weights under the published names.
 
-Writes weights.pt (a state dict), wrapped.pt (the same as a checkpoint of DataParallel), pixels.raw and logits.json.
-The cells are those of darts-v2; the names of layers, not the code, follow the published implementation.
+GENOTYPE is a text as DARTS prints it. Writes weights.pt (a state dict), wrapped.pt (the same as a checkpoint of
+DataParallel), pixels.raw and logits.json. The names of layers, not the code, follow the published implementation.
 """
+import collections
 import json
 import pathlib
 import sys
@@ -11,11 +12,10 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-NORMAL = [("sep_conv_3x3", 0), ("sep_conv_3x3", 1), ("sep_conv_3x3", 0), ("sep_conv_3x3", 1),
-          ("sep_conv_3x3", 1), ("skip_connect", 0), ("skip_connect", 0), ("dil_conv_3x3", 2)]
-REDUCE = [("max_pool_3x3", 0), ("max_pool_3x3", 1), ("skip_connect", 2), ("max_pool_3x3", 1),
-          ("max_pool_3x3", 0), ("skip_connect", 2), ("skip_connect", 2), ("max_pool_3x3", 1)]
-MEAN, DEVIATION = [0.49139968, 0.48215827, 0.44653124], [0.24703233, 0.24348505, 0.26158768]
+Genotype = collections.namedtuple("Genotype", "normal normal_concat reduce reduce_concat")
+# Of CIFAR-10 and of ImageNet.
+MEANS_AND_DEVIATIONS = [([0.49139968, 0.48215827, 0.44653124], [0.24703233, 0.24348505, 0.26158768]),
+                        ([0.485, 0.456, 0.406], [0.229, 0.224, 0.225])]
 
 
 class Sequence(nn.Module):
@@ -43,8 +43,8 @@ def project(inputs, outputs):
     return Sequence(nn.ReLU(), nn.Conv2d(inputs, outputs, 1, bias=False), nn.BatchNorm2d(outputs))
 
 
-def depthwise(channels, stride, dilation):
-    return nn.Conv2d(channels, channels, 3, stride, dilation, dilation, channels, bias=False)
+def depthwise(channels, kernel, stride, dilation):
+    return nn.Conv2d(channels, channels, kernel, stride, kernel // 2 * dilation, dilation, channels, bias=False)
 
 
 def pointwise(channels):
@@ -54,19 +54,22 @@ def pointwise(channels):
 def operation(name, channels, stride):
     if name == "max_pool_3x3":
         return nn.MaxPool2d(3, stride, 1)
+    if name == "avg_pool_3x3":
+        return nn.AvgPool2d(3, stride, 1, count_include_pad=False)
     if name == "skip_connect":
         return nn.Identity() if stride == 1 else Reduce(channels, channels)
-    dilation = 2 if name.startswith("dil") else 1
-    layers = [nn.ReLU(), depthwise(channels, stride, dilation), pointwise(channels), nn.BatchNorm2d(channels)]
+    kernel, dilation = int(name[-1]), 2 if name.startswith("dil") else 1
+    layers = [nn.ReLU(), depthwise(channels, kernel, stride, dilation), pointwise(channels), nn.BatchNorm2d(channels)]
     if name.startswith("sep"):
-        layers += [nn.ReLU(), depthwise(channels, 1, 1), pointwise(channels), nn.BatchNorm2d(channels)]
+        layers += [nn.ReLU(), depthwise(channels, kernel, 1, 1), pointwise(channels), nn.BatchNorm2d(channels)]
     return Sequence(*layers)
 
 
 class Cell(nn.Module):
-    def __init__(self, before, last, channels, reduction, reduction_before):
+    def __init__(self, genotype, before, last, channels, reduction, reduction_before):
         super().__init__()
-        self.edges = REDUCE if reduction else NORMAL
+        self.edges = genotype.reduce if reduction else genotype.normal
+        self.concat = genotype.reduce_concat if reduction else genotype.normal_concat
         self.preprocess0 = Reduce(before, channels) if reduction_before else project(before, channels)
         self.preprocess1 = project(last, channels)
         self._ops = nn.ModuleList(operation(name, channels, 2 if reduction and source < 2 else 1)
@@ -76,25 +79,39 @@ class Cell(nn.Module):
         states = [self.preprocess0(before), self.preprocess1(last)]
         for first in range(0, len(self.edges), 2):
             states.append(sum(self._ops[i](states[self.edges[i][1]]) for i in (first, first + 1)))
-        return torch.cat(states[2:], 1)
+        return torch.cat([states[i] for i in self.concat], 1)
+
+
+def convolution(inputs, outputs, stride):
+    return nn.Conv2d(inputs, outputs, 3, stride, 1, bias=False)
 
 
 class Network(nn.Module):
-    def __init__(self, channels, cells, classes):
+    def __init__(self, genotype, channels, cells, classes, imagenet):
         super().__init__()
-        self.stem = nn.Sequential(nn.Conv2d(3, 3 * channels, 3, padding=1, bias=False), nn.BatchNorm2d(3 * channels))
+        self.imagenet = imagenet
+        if imagenet:
+            self.stem0 = nn.Sequential(convolution(3, channels // 2, 2), nn.BatchNorm2d(channels // 2), nn.ReLU(),
+                                       convolution(channels // 2, channels, 2), nn.BatchNorm2d(channels))
+            self.stem1 = nn.Sequential(nn.ReLU(), convolution(channels, channels, 2), nn.BatchNorm2d(channels))
+        else:
+            self.stem = nn.Sequential(convolution(3, 3 * channels, 1), nn.BatchNorm2d(3 * channels))
         self.cells = nn.ModuleList()
-        before = last = 3 * channels
-        reduced = False
+        before = last = channels if imagenet else 3 * channels
+        reduced = imagenet
         for i in range(cells):
             reduction = i in (cells // 3, 2 * cells // 3)
             channels *= 2 if reduction else 1
-            self.cells.append(Cell(before, last, channels, reduction, reduced))
-            before, last, reduced = last, 4 * channels, reduction
+            self.cells.append(Cell(genotype, before, last, channels, reduction, reduced))
+            before, last, reduced = last, len(self.cells[-1].concat) * channels, reduction
         self.classifier = nn.Linear(last, classes)
 
     def forward(self, x):
-        before = last = self.stem(x)
+        if self.imagenet:
+            before = self.stem0(x)
+            last = self.stem1(before)
+        else:
+            before = last = self.stem(x)
         for cell in self.cells:
             before, last = last, cell(before, last)
         return self.classifier(last.mean((2, 3)))
@@ -102,12 +119,16 @@ class Network(nn.Module):
 
 def main():
     folder = pathlib.Path(sys.argv[1])
+    genotype = eval(sys.argv[2], {"Genotype": Genotype, "range": range})
+    imagenet = sys.argv[3:] == ["imagenet"]
+    mean, deviation = MEANS_AND_DEVIATIONS[imagenet]
     torch.manual_seed(5)
-    network = Network(channels=4, cells=5, classes=10)
-    pixels = torch.rand(4, 3, 32, 32)
-    normalised = (pixels - torch.tensor(MEAN).view(1, 3, 1, 1)) / torch.tensor(DEVIATION).view(1, 3, 1, 1)
+    network = Network(genotype, channels=4, cells=5, classes=10, imagenet=imagenet)
+    side = 64 if imagenet else 32
+    pixels = torch.rand(4, 3, side, side)
+    normalised = (pixels - torch.tensor(mean).view(1, 3, 1, 1)) / torch.tensor(deviation).view(1, 3, 1, 1)
     for _ in range(3):
-        network(torch.rand(16, 3, 32, 32) * 2)  # moves the running statistics
+        network(torch.rand(16, 3, side, side) * 2)  # moves the running statistics
     network.eval()
     weights = network.state_dict()
     torch.save(weights, folder / "weights.pt")

@@ -55,17 +55,19 @@ struct Sample {
   Model model;
 };
 
-// A random cell of every space, on images of every kind in turn.
-inline std::vector<Sample> random_models() {
-  const std::vector<Shape> shapes = {{3, 32, 32}, {1, 28, 28}, {3, 33, 33}, {1, 33, 28}, {3, 28, 28}, {1, 32, 32}};
+inline Sample sample_of(const std::string& what, const Genotype& genotype, const Shape& shape) {
+  const auto space = find_space(genotype.space);
+  NetworkOptions options;
+  if (space->own_cells()) options.cells = space->default_cells();
+  return {what + " " + shape.text(), sample_model(genotype.space, genotype, shape, options)};
+}
+
+// Random cells of every space, another one on each kind of image.
+inline std::vector<Sample> random_models(const std::vector<Shape>& shapes = {{3, 32, 32}, {1, 28, 28}, {3, 33, 28}}) {
   std::vector<Sample> samples;
   RandomStream random(11, "export");
   for (const auto& name : Space::Registry::instance().names()) {
-    const Shape shape = shapes[samples.size() % shapes.size()];
-    NetworkOptions options;
-    if (find_space(name)->own_cells()) options.cells = find_space(name)->default_cells();
-    samples.push_back(
-        {name + " " + shape.text(), sample_model(name, find_space(name)->sample(random), shape, options)});
+    for (const Shape& shape : shapes) samples.push_back(sample_of(name, find_space(name)->sample(random), shape));
   }
   return samples;
 }
@@ -73,13 +75,8 @@ inline std::vector<Sample> random_models() {
 inline std::vector<Sample> shipped_models() {
   const std::vector<Shape> shapes = {{3, 32, 32}, {3, 33, 33}, {1, 28, 28}};
   std::vector<Sample> samples;
-  for (const auto& name : known_genotypes()) {
-    const Genotype genotype = find_genotype(name);
-    const Shape shape = shapes[samples.size() % shapes.size()];
-    NetworkOptions options;
-    if (find_space(genotype.space)->own_cells()) options.cells = find_space(genotype.space)->default_cells();
-    samples.push_back({name + " " + shape.text(), sample_model(genotype.space, genotype, shape, options)});
-  }
+  for (const auto& name : known_genotypes())
+    samples.push_back(sample_of(name, find_genotype(name), shapes[samples.size() % shapes.size()]));
   return samples;
 }
 
