@@ -52,7 +52,9 @@ LandscapeJob::LandscapeJob(std::vector<LandscapeModel> models, PointMeasure meas
   options_.check();
   places_ = options_.places();
   const auto side = static_cast<int64_t>(places_.size());
-  values_ = at::full({static_cast<int64_t>(models_.size()), options_.directions, side, side, 2}, NAN, at::kDouble);
+  const auto count = static_cast<int64_t>(models_.size());
+  values_ = at::full({count, options_.directions, side, side, 2}, NAN, at::kDouble);
+  centres_ = at::full({count, options_.directions, 2}, NAN, at::kDouble);
 }
 
 // One more step a grid: the centre, which need not be a point of it.
@@ -88,8 +90,9 @@ void LandscapeJob::aim(int pair) {
 
 std::pair<double, double> LandscapeJob::measure(const Place& place) {
   const double alpha = place.column < 0 ? 0 : places_[place.column], beta = place.row < 0 ? 0 : places_[place.row];
-  const auto known = known_.find({models_[place.model].name, place.pair, alpha, beta});
-  if (known != known_.end()) return known->second;
+  // The centre is computed in any case: it shows whether what is known is of these weights and images.
+  const auto known = known_.find({models_[place.model].name, place.pair, in_billionths(alpha), in_billionths(beta)});
+  if (place.column >= 0 && known != known_.end()) return known->second;
   take(place.model);
   aim(place.pair);
   const auto start = std::chrono::steady_clock::now();
@@ -97,6 +100,15 @@ std::pair<double, double> LandscapeJob::measure(const Place& place) {
   const std::pair<double, double> found = measure_(*network_);
   seconds_ = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return found;
+}
+
+void LandscapeJob::check_known(const Place& centre, double loss) const {
+  const auto known = known_.find({models_[centre.model].name, centre.pair, 0, 0});
+  if (known == known_.end() || std::abs(known->second.first - loss) <= 1e-4 * std::abs(loss)) return;
+  fail(
+      "{}: the grid to refine has {} at its centre, but the model gives {}. It is of other weights, images or norms; "
+      "refine it with the model and options it was made with.",
+      models_[centre.model].name, known->second.first, loss);
 }
 
 StepReport LandscapeJob::step(int64_t, int64_t step, EventSink&) {
@@ -109,6 +121,9 @@ StepReport LandscapeJob::step(int64_t, int64_t step, EventSink&) {
           "loss.",
           models_[here.model].name, loss);
     }
+    check_known(here, loss);
+    centres_[here.model][here.pair][0] = loss;
+    centres_[here.model][here.pair][1] = top1;
     return {.loss = loss, .note = fmt::format("{}: centre {:.4f}", models_[here.model].name, loss)};
   }
   at::Tensor value = values_[here.model][here.pair][here.row][here.column];
@@ -122,11 +137,19 @@ void LandscapeJob::end_epoch(int64_t, EventSink&) {
   if (plane_) plane_->restore();
 }
 
-void LandscapeJob::save(State& state, const std::string& prefix) const { state.put(prefix + "values", values_); }
-void LandscapeJob::load(const State& state, const std::string& prefix) { state.copy_into(prefix + "values", values_); }
+void LandscapeJob::save(State& state, const std::string& prefix) const {
+  state.put(prefix + "values", values_);
+  state.put(prefix + "centres", centres_);
+}
+
+void LandscapeJob::load(const State& state, const std::string& prefix) {
+  state.copy_into(prefix + "values", values_);
+  state.copy_into(prefix + "centres", centres_);
+}
 
 LossGrid LandscapeJob::grid(int model, int pair) const {
-  LossGrid grid{.places = places_};
+  const at::Tensor centre = centres_[model][pair];
+  LossGrid grid{.places = places_, .middle = std::pair(centre[0].item<double>(), centre[1].item<double>())};
   const at::Tensor values = values_[model][pair].contiguous();
   const double* numbers = values.data_ptr<double>();
   for (int64_t i = 0; i < values.size(0) * values.size(1); ++i) {
@@ -154,7 +177,7 @@ double LossGrid::at(const std::vector<double>& values, double alpha, double beta
 }
 
 LandscapeNumbers numbers_of(const LossGrid& grid) {
-  LandscapeNumbers numbers{.centre = grid.centre(), .centre_top1 = grid.at(grid.top1, 0, 0)};
+  LandscapeNumbers numbers{.centre = grid.centre(), .centre_top1 = grid.centre_top1()};
   int64_t flat = 0;
   for (const double loss : grid.loss) {
     numbers.holes += std::isfinite(loss) ? 0 : 1;
@@ -188,8 +211,8 @@ Json LandscapeNumbers::to_json() const {
           {"steepness", number(steepness)},   {"holes", holes}};
 }
 
-std::string grid_csv(const LossGrid& grid) {
-  std::string text = "alpha,beta,loss,top1\n";
+std::string grid_csv(const LossGrid& grid, const std::string& first, const std::string& second) {
+  std::string text = fmt::format("alpha,beta,{},{}\n", first, second);
   for (size_t j = 0; j < grid.side(); ++j) {
     for (size_t i = 0; i < grid.side(); ++i) {
       const size_t at = j * grid.side() + i;
@@ -217,6 +240,8 @@ std::string grid_vtk(const LossGrid& grid, const std::string& title) {
   return text;
 }
 
+int64_t in_billionths(double place) { return std::llround(place * 1e9); }
+
 void add_known(LandscapeJob::Known& known, const std::string& model, int pair, const std::string& csv,
                const std::string& origin) {
   const std::vector<CsvRow> rows = parse_csv(csv, origin);
@@ -224,7 +249,15 @@ void add_known(LandscapeJob::Known& known, const std::string& model, int pair, c
     const auto& fields = rows[i].fields;
     if (fields.size() != 4)
       fail("{}: line {} has {} fields; a grid has alpha, beta, loss and top1.", origin, rows[i].line, fields.size());
-    known[{model, pair, std::stod(fields[0]), std::stod(fields[1])}] = {std::stod(fields[2]), std::stod(fields[3])};
+    double numbers[4] = {};
+    for (int f = 0; f < 4; ++f) {
+      char* end = nullptr;
+      numbers[f] = std::strtod(fields[f].c_str(), &end);
+      if (fields[f].empty() || *end != '\0')
+        fail("{}: line {} has '{}' where a number was expected.", origin, rows[i].line, fields[f]);
+    }
+    if (!std::isfinite(numbers[2])) continue;
+    known[{model, pair, in_billionths(numbers[0]), in_billionths(numbers[1])}] = {numbers[2], numbers[3]};
   }
 }
 

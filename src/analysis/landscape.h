@@ -37,10 +37,13 @@ struct LandscapeOptions {
 struct LossGrid {
   std::vector<double> places{};
   std::vector<double> loss{}, top1{};  // places x places
+  // Of the model itself, which need not be a point of the grid; not known: from the points around.
+  std::optional<std::pair<double, double>> middle{};
 
   size_t side() const { return places.size(); }
   double at(const std::vector<double>& values, double alpha, double beta) const;  // between points: bilinear
-  double centre() const { return at(loss, 0, 0); }
+  double centre() const { return middle ? middle->first : at(loss, 0, 0); }
+  double centre_top1() const { return middle ? middle->second : at(top1, 0, 0); }
 };
 
 struct LandscapeNumbers {
@@ -53,8 +56,8 @@ struct LandscapeNumbers {
 };
 LandscapeNumbers numbers_of(const LossGrid& grid);
 
-// "alpha,beta,loss,top1" by line.
-std::string grid_csv(const LossGrid& grid);
+// "alpha,beta,loss,top1" by line, or other names where other things were measured.
+std::string grid_csv(const LossGrid& grid, const std::string& first = "loss", const std::string& second = "top1");
 // The surface as a file for ParaView: legacy VTK, loss as height.
 std::string grid_vtk(const LossGrid& grid, const std::string& title);
 
@@ -70,8 +73,8 @@ PointMeasure loss_measure(ImageBatches images, ImageBatches calibration, const s
 // Every point of every grid of every model is a step; the centre of a grid comes first.
 class LandscapeJob : public Job {
  public:
-  // `known` holds points of an earlier, coarser run, by (model, pair, alpha, beta): those are not computed again.
-  using Known = std::map<std::tuple<std::string, int, double, double>, std::pair<double, double>>;
+  // Points of an earlier, coarser grid, by (model, pair, alpha, beta) in billionths: those are not computed again.
+  using Known = std::map<std::tuple<std::string, int, int64_t, int64_t>, std::pair<double, double>>;
 
   LandscapeJob(std::vector<LandscapeModel> models, PointMeasure measure, LandscapeOptions options, uint64_t seed,
                Known known = {});
@@ -97,6 +100,7 @@ class LandscapeJob : public Job {
   void take(int model);
   void aim(int pair);
   std::pair<double, double> measure(const Place& place);
+  void check_known(const Place& centre, double loss) const;
 
   std::vector<LandscapeModel> models_;
   PointMeasure measure_;
@@ -104,7 +108,8 @@ class LandscapeJob : public Job {
   uint64_t seed_;
   Known known_;
   std::vector<double> places_;
-  at::Tensor values_;  // [models, pairs, rows, columns, 2], loss and top1
+  at::Tensor values_;   // [models, pairs, rows, columns, 2], loss and top1
+  at::Tensor centres_;  // [models, pairs, 2]
 
   int taken_ = -1, aimed_ = -1;  // what is loaded
   std::shared_ptr<Network> network_;
@@ -113,7 +118,9 @@ class LandscapeJob : public Job {
   double seconds_ = 0;
 };
 
-// The points of an earlier run's CSV files.
+// A place on the grid as Known has it.
+int64_t in_billionths(double place);
+// The points of an earlier run's CSV files; holes are left to be computed again.
 void add_known(LandscapeJob::Known& known, const std::string& model, int pair, const std::string& csv,
                const std::string& origin);
 

@@ -89,6 +89,19 @@ int64_t hessian_size(const std::filesystem::path& model, const ImageBatches& bat
   return HessianOperator(*network, batches, Differentiation::exact).size();
 }
 
+std::pair<double, double> curvature_of(Network& network, const ImageBatches& batches, int steps, Differentiation how,
+                                       uint64_t seed) {
+  const HessianOperator hessian(network, batches, how);
+  SpectrumJob job(hessian, hessian.size(), {.steps = steps, .top = 1, .probes = 0}, seed);
+  struct Nothing : EventSink {
+    void emit(const Event&) override {}
+    void rewind(int64_t) override {}
+  } events;
+  for (int64_t step = 0; step < job.steps(); ++step) job.step(0, step, events);
+  const SpectrumResult found = job.result();
+  return {found.ratio(), found.eigenvalues.front()};
+}
+
 void SpectrumOptions::declare(OptionTable& table) {
   auto section = table.section("curvature", "Eigenvalues of the Hessian at the model.");
   section.add("lanczos-steps", steps, "products for the ends of the spectrum, and for each probe of the density")
@@ -150,7 +163,8 @@ StepReport SpectrumJob::step(int64_t, int64_t step, EventSink&) {
     const int64_t rest = step - second;
     lanczos(1 + rest / options_.steps, rest % options_.steps);
   }
-  if (step + 1 == steps()) basis_ = at::Tensor();  // others may come after it, and it is large
+  const int64_t place = step < first ? step : (step - second) % options_.steps;
+  if ((step < first || step >= second) && place + 1 == options_.steps) basis_ = at::Tensor();  // it is large
   return {.note = step < first ? "ends" : step < second ? "trace" : "density"};
 }
 

@@ -43,6 +43,10 @@ struct HessianOperator {
 SymmetricOperator model_hessian(const std::filesystem::path& model, ImageBatches batches, Differentiation how);
 int64_t hessian_size(const std::filesystem::path& model, const ImageBatches& batches);
 
+// |smallest / largest| and the largest eigenvalue of the Hessian of the network's loss as its weights are now.
+std::pair<double, double> curvature_of(Network& network, const ImageBatches& batches, int steps, Differentiation how,
+                                       uint64_t seed);
+
 struct SpectrumOptions {
   int steps = 40;                    // of Lanczos, for the ends of the spectrum and for each probe of the density
   int top = 5;                       // largest eigenvalues that are reported

@@ -7,6 +7,7 @@
 #include "nascent/core/error.h"
 #include "nascent/core/files.h"
 #include "nascent/core/log.h"
+#include "nascent/data/image_data.h"
 #include "nascent/run/event_store.h"
 
 namespace nascent {
@@ -25,6 +26,32 @@ void read_curves(const std::filesystem::path& folder, TrainedVariant& trained) {
   if (!trained.top1.empty()) trained.final_top1 = trained.top1.back().second;
 }
 
+// How run_job() ends where a loss or gradient is not finite.
+bool is_divergence(const Error& error) {
+  const std::string text = error.what();
+  return text.find("the loss is") != std::string::npos || text.find("the gradient norm is") != std::string::npos;
+}
+
+struct NamedVariant {
+  std::string base;
+  Variant variant;
+};
+
+std::vector<NamedVariant> variants_of(const TrainedVariantsOptions& options) {
+  std::vector<NamedVariant> all;
+  std::set<std::string> names;
+  for (const std::string& genotype : options.genotypes) {
+    const std::string base = std::filesystem::path(genotype).stem().string();
+    for (Variant& variant :
+         make_variants(base, find_genotype(genotype), options.variants, static_cast<uint64_t>(options.variant_seed))) {
+      if (!names.insert(variant.name).second)
+        fail("Two variants are called '{}'; name each genotype once.", variant.name);
+      all.push_back({base, std::move(variant)});
+    }
+  }
+  return all;
+}
+
 TrainedVariant train_one(const TrainedVariantsOptions& options, const std::string& base, const Variant& variant,
                          double rate, int64_t seed, Session& session) {
   TrainedVariant trained{base, variant, rate, seed};
@@ -37,7 +64,8 @@ TrainedVariant train_one(const TrainedVariantsOptions& options, const std::strin
     session.part(trained.folder, {.verb = "train"}, training,
                  [](const TrainingOptions& own, Session& part) { train(own, part); });
   } catch (const Error& error) {
-    // A rate that is too high for a cell is a finding, not a failure.
+    // A rate that is too high for a cell is a finding, not a failure; anything else is one.
+    if (!is_divergence(error)) throw;
     log::warning("{}: {}", trained.folder, error.what());
     trained.diverged = true;
   }
@@ -104,24 +132,25 @@ void TrainedVariantsOptions::check() const {
   if (rates.empty()) fail("--rates: there is no learning rate to train with.");
 }
 
+void check_trainings(const TrainedVariantsOptions& options) {
+  options.check();
+  const ImageData data(options.training.data, static_cast<uint64_t>(options.training.run.seed));
+  for (const auto& [base, variant] : variants_of(options)) {
+    plan_network(*find_space(variant.genotype.space), variant.genotype, options.training.network, data.shape(),
+                 data.classes());
+  }
+}
+
 std::vector<TrainedVariant> train_variants(const TrainedVariantsOptions& options, Session& session) {
   options.check();
+  const auto folder = session.directory().path() / "genotypes";
+  std::filesystem::create_directories(folder);
   std::vector<TrainedVariant> all;
-  std::set<std::string> names;
-  for (const std::string& genotype : options.genotypes) {
-    const std::string base = std::filesystem::path(genotype).stem().string();
-    const auto variants =
-        make_variants(base, find_genotype(genotype), options.variants, static_cast<uint64_t>(options.variant_seed));
-    for (const Variant& variant : variants) {
-      if (!names.insert(variant.name).second)
-        fail("Two variants are called '{}'; name each genotype once.", variant.name);
-      const auto folder = session.directory().path() / "genotypes";
-      std::filesystem::create_directories(folder);
-      write_file(folder / (variant.name + ".json"), to_text(variant.genotype, "json"));
-      for (double rate : options.rates) {
-        for (int64_t seed = 0; seed < options.seeds; ++seed) {
-          all.push_back(train_one(options, base, variant, rate, options.training.run.seed + seed, session));
-        }
+  for (const auto& [base, variant] : variants_of(options)) {
+    write_file(folder / (variant.name + ".json"), to_text(variant.genotype, "json"));
+    for (const double rate : options.rates) {
+      for (int64_t seed = 0; seed < options.seeds; ++seed) {
+        all.push_back(train_one(options, base, variant, rate, options.training.run.seed + seed, session));
       }
     }
   }

@@ -41,6 +41,8 @@ struct TrainedVariant {
   double loss_area() const;                 // the mean test loss over the epochs
 };
 
+// An Error where there is no such data, or where a variant's network does not fit it: before anything is trained.
+void check_trainings(const TrainedVariantsOptions& options);
 // Every variant at every rate with every seed, as parts of the session; what is done already is only read.
 std::vector<TrainedVariant> train_variants(const TrainedVariantsOptions& options, Session& session);
 

@@ -1,8 +1,10 @@
 #include "nascent/cli/analysed_models.h"
 
-#include "nascent/analysis/topology.h"
+#include <algorithm>
+#include <numeric>
+
 #include "nascent/core/error.h"
-#include "nascent/train/model.h"
+#include "nascent/train/model_data.h"
 
 namespace nascent {
 namespace {
@@ -13,43 +15,62 @@ std::string name_of(const std::filesystem::path& path) {
   return stem == "model" && path.has_parent_path() ? path.parent_path().filename().string() : stem;
 }
 
-std::filesystem::path model_file(const std::string& path) {
-  const std::filesystem::path inside = std::filesystem::path(path) / "model.nascent";
-  return std::filesystem::exists(inside) ? inside : std::filesystem::path(path);
+std::string free_name(const std::string& name, const std::vector<LandscapeModel>& taken) {
+  const auto is_taken = [&](const std::string& text) {
+    return std::any_of(taken.begin(), taken.end(), [&](const LandscapeModel& model) { return model.name == text; });
+  };
+  for (int number = 2; is_taken(name); ++number) {
+    if (const std::string next = fmt::format("{}-{}", name, number); !is_taken(next)) return next;
+  }
+  return name;
+}
+
+void open_data(AnalysedModels& opened, const Model& model, const DataOptions& asked, int images) {
+  DataOptions chosen = data_of(model, asked);
+  const int own = chosen.limit_test;
+  chosen.limit_test = images > 0 && (own == 0 || images < own) ? images : own;
+  opened.data = std::make_unique<ImageData>(chosen, model.data_seed, model.statistics);
+  opened.data_name = data_text(chosen);
+  if (images > opened.data->test_size()) {
+    fail("{} test images were asked for, but {} has {}. Lower --images, or use 0 for all.", images, opened.data_name,
+         opened.data->test_size());
+  }
 }
 
 }  // namespace
 
-AnalysedModels open_models(const std::vector<std::string>& paths, DataOptions options, int images) {
+std::vector<size_t> AnalysedModels::by_width() const {
+  std::vector<size_t> order(models.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {
+    return std::pair(-topology[a].width, topology[a].depth) < std::pair(-topology[b].width, topology[b].depth);
+  });
+  return order;
+}
+
+ImageBatches AnalysedModels::calibration(bool wanted, int images) const {
+  if (!wanted) return {};
+  return load_batches(*data->evaluation(data->all()), *first, images);
+}
+
+AnalysedModels open_models(const std::vector<std::string>& paths, const DataOptions& data, int images) {
   if (paths.empty()) fail("A trained model was expected, as in 'nascent analyze landscape runs/train-darts-1'.");
   AnalysedModels opened;
   for (const std::string& path : paths) {
     const std::filesystem::path file = model_file(path);
-    Model model = load_model(file);
-    std::string name = name_of(std::filesystem::absolute(file));
-    for (const LandscapeModel& other : opened.models) name += other.name == name ? "-again" : "";
-    opened.models.push_back({name, std::filesystem::absolute(file)});
-    opened.groups.push_back(topology_title(topology_of(model.genotype.cells.front())));
+    const Model model = load_model(file);
+    const auto absolute = std::filesystem::absolute(file).lexically_normal();
+    opened.models.push_back({free_name(name_of(absolute), opened.models), absolute});
+    opened.topology.push_back(topology_of(model.genotype.cells.front()));
     if (!opened.first) {
-      if (options.eval_transforms.empty()) options.eval_transforms = model.eval_transforms;
-      options.limit_test = images;
-      opened.data = std::make_unique<ImageData>(options, 0, model.statistics);
+      open_data(opened, model, data, images);
       opened.first = model.network;
     }
-    const Shape found = opened.data->shape();
-    if (!(model.input == found) || static_cast<int>(model.class_names.size()) != opened.data->classes()) {
-      fail(
-          "{} takes images of {}x{}x{} and knows {} classes; the data has {}x{}x{} and {}. Name its data set with "
-          "--data.",
-          path, model.input.channels, model.input.height, model.input.width, model.class_names.size(), found.channels,
-          found.height, found.width, opened.data->classes());
-    }
-  }
-  if (images > opened.data->test_size()) {
-    fail("{} test images were asked for, but the data set has {}. Lower --images, or use 0 for all.", images,
-         opened.data->test_size());
+    check_fits(model, *opened.data);
   }
   return opened;
 }
+
+DataOptions data_of_the_model() { return unknown_data(); }
 
 }  // namespace nascent

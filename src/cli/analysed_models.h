@@ -6,19 +6,33 @@
 #include <vector>
 
 #include "nascent/analysis/landscape.h"
+#include "nascent/analysis/topology.h"
 #include "nascent/data/image_data.h"
 
 namespace nascent {
 
 struct AnalysedModels {
   std::vector<LandscapeModel> models;
-  std::vector<std::string> groups;  // width of the first cell: what reports gather pictures by
+  std::vector<Topology> topology;  // of each model's first cell
   std::unique_ptr<ImageData> data;
+  std::string data_name;
   std::shared_ptr<Network> first;  // what device and type the images are made for
+
+  // "3.5c, 3": what reports gather pictures by.
+  std::string group(size_t model) const { return topology_title(topology[model]); }
+  // Models from wide to narrow, of equal width from shallow to deep: the order of the report.
+  std::vector<size_t> by_width() const;
+  ImageBatches test_images() const { return load_batches(*data->testing(), *first); }
+  // Training images for norms that are recalibrated; none where they are not.
+  ImageBatches calibration(bool wanted, int images) const;
 };
 
 // Reads every model once. An Error where there is none, where images do not fit, or where there are fewer than asked
-// for. Images are prepared as the first model was trained to see them; as `nascent eval`, chosen by seed 0.
-AnalysedModels open_models(const std::vector<std::string>& paths, DataOptions data, int images);
+// for. The images are those of `nascent eval`: of the data that the first model was trained on, unless `data` names
+// other, and prepared as for that model.
+AnalysedModels open_models(const std::vector<std::string>& paths, const DataOptions& data, int images);
+
+// What names the data, to be declared by the verb: without a name, the model's own.
+DataOptions data_of_the_model();
 
 }  // namespace nascent

@@ -25,6 +25,7 @@ class TrainedVariantsVerb : public Verb {
   }
 
   Json run(const Invocation& invocation) override {
+    if (invocation.resume.empty()) check_trainings(options_);
     Session session(session_start(invocation), *invocation.options, options_.training.run);
     session.begin(section_, {{"Cells", join(options_.genotypes, ", ")}, {"Data set", options_.training.data.name}});
     Json result;

@@ -10,7 +10,7 @@
 namespace nascent {
 namespace {
 
-constexpr int kMargin = 18, kTitle = 40, kAxis = 24, kLegend = 30;
+constexpr int kMargin = 18, kTitle = 40, kAxis = 24, kLegend = 30, kLegendLine = 20;
 
 std::string text(int x, int y, const std::string& words, const std::string& style) {
   return fmt::format("<text x=\"{}\" y=\"{}\" {}>{}</text>\n", x, y, style, html::escape(words));
@@ -28,27 +28,52 @@ std::string panel_markup(const DrawnPanel& panel, int x) {
   return markup;
 }
 
-std::string legend_markup(const std::vector<std::string>& names, int y) {
-  std::string markup;
-  int x = kMargin + 6;
+struct Legend {
+  std::string markup{};
+  int height = 0;
+};
+
+// In as many lines as the width asks for.
+Legend legend_markup(const std::vector<std::string>& names, int top, int width) {
+  Legend legend{.height = kLegend};
+  int x = kMargin + 6, y = top + kLegend / 2 + 4;
   for (size_t i = 0; i < names.size(); ++i) {
-    markup += fmt::format("<rect x=\"{}\" y=\"{}\" width=\"16\" height=\"3\" rx=\"1.5\" fill=\"var(--c{})\"/>\n", x,
-                          y - 6, i % kPlotColours);
-    markup += text(x + 22, y, names[i], "font-size=\"13\" fill=\"var(--ink)\"");
-    x += 44 + 7 * static_cast<int>(names[i].size());  // about a letter's width
+    const int wide = 44 + 7 * static_cast<int>(names[i].size());  // about a letter's width
+    if (x > kMargin + 6 && x + wide > width) {
+      x = kMargin + 6;
+      y += kLegendLine;
+      legend.height += kLegendLine;
+    }
+    legend.markup += fmt::format("<rect x=\"{}\" y=\"{}\" width=\"16\" height=\"3\" rx=\"1.5\" fill=\"var(--c{})\"/>\n",
+                                 x, y - 6, i % kPlotColours);
+    legend.markup += text(x + 22, y, names[i], "font-size=\"13\" fill=\"var(--ink)\"");
+    x += wide;
   }
-  return markup;
+  return legend;
 }
+
+std::vector<std::string> page_variables() {
+  std::vector<std::string> all = {"axis", "grid", "ink", "soft"};
+  for (int i = 0; i < kPlotColours; ++i) all.push_back(fmt::format("c{}", i));
+  return all;
+}
+
+// What a figure that stands alone is drawn on.
+constexpr std::string_view kGround = "<rect width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>\n";
 
 }  // namespace
 
 std::string in_light_colours(std::string svg) {
-  for (const std::string variable : {"axis", "grid", "ink", "soft"}) {
+  for (const std::string& variable : page_variables()) {
     svg = replace_all(std::move(svg), "var(--" + variable + ")", html::light_colour(variable));
   }
-  for (int i = 0; i < kPlotColours; ++i) {
-    const std::string variable = fmt::format("c{}", i);
-    svg = replace_all(std::move(svg), "var(--" + variable + ")", html::light_colour(variable));
+  return svg;
+}
+
+std::string in_page_colours(std::string svg) {
+  svg = replace_all(std::move(svg), kGround, "");
+  for (const std::string& variable : page_variables()) {
+    svg = replace_all(std::move(svg), html::light_colour(variable), "var(--" + variable + ")");
   }
   return svg;
 }
@@ -62,12 +87,13 @@ std::string compose_figure(const std::vector<DrawnPanel>& panels, const std::vec
     height = std::max(height, panel.height);
   }
   height += kMargin + kTitle + kAxis;
-  if (legend.size() > 1) markup += legend_markup(legend, height + kLegend / 2 + 4);
-  height += kLegend + kMargin / 2;
+  const Legend below = legend_markup(legend.size() > 1 ? legend : std::vector<std::string>(), height, width);
+  markup += below.markup;
+  height += below.height + kMargin / 2;
   return in_light_colours(
       fmt::format("<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0}\" height=\"{1}\" viewBox=\"0 0 {0} {1}\" "
-                  "font-family=\"sans-serif\">\n<rect width=\"{0}\" height=\"{1}\" fill=\"#ffffff\"/>\n{2}</svg>\n",
-                  width, height, markup));
+                  "font-family=\"sans-serif\">\n{2}{3}</svg>\n",
+                  width, height, kGround, markup));
 }
 
 std::optional<std::string> draw_figure(const std::vector<FigurePanel>& panels) {

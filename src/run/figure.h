@@ -23,6 +23,8 @@ struct DrawnPanel {
 std::string compose_figure(const std::vector<DrawnPanel>& panels, const std::vector<std::string>& legend);
 // A drawing in the page's colours, made fit to stand alone.
 std::string in_light_colours(std::string svg);
+// And back, without its white ground, to stand in a page that may be dark.
+std::string in_page_colours(std::string svg);
 
 // Nothing where gnuplot is missing or fails.
 std::optional<std::string> draw_figure(const std::vector<FigurePanel>& panels);

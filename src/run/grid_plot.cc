@@ -26,9 +26,18 @@ struct Span {
 // A drawing there is, come what may: the caller counts them.
 constexpr const char* kNothing = "set xrange [0:1]\nset yrange [0:1]\nplot NaN\n";
 
-std::string axes() {
-  return fmt::format("set border 3 lc {0} lw 0.7\nset tics nomirror out scale 0.4 textcolor {0}\nunset key\n",
-                     axis_colour());
+std::string axes(int border = 3) {
+  return fmt::format("set border {1} lc {0} lw 0.7\nset tics nomirror out scale 0.4 textcolor {0}\nunset key\n",
+                     axis_colour(), border);
+}
+
+// 1, 2 or 5 times a power of ten: the smallest that is at least `least`.
+double round_step(double least) {
+  const double power = std::pow(10, std::floor(std::log10(least)));
+  for (const double factor : {1.0, 2.0, 5.0}) {
+    if (factor * power >= least * (1 - 1e-9)) return factor * power;
+  }
+  return 10 * power;
 }
 
 double shown(const GridPlot& plot, double value) {
@@ -50,22 +59,52 @@ std::string grid_data(const GridPlot& plot, Span& values) {
   return data + "EOD\n";
 }
 
-std::string contour_script(const GridPlot& plot, const Span& values) {
-  const double step = (values.high - values.low) / (plot.levels + 1);
-  return fmt::format(
-      "set view map\nset contour base\nunset surface\nunset clabel\nset cntrparam levels incremental {},{},{}\n"
-      "set cntrlabel onecolor\nsplot $grid using 1:2:3 with lines lc palette lw 1.3\n",
-      values.low + step / 2, step, values.high);
+// Over a map: the path, and a cross where it ends or, without one, at the middle.
+std::string overlay(const GridPlot& plot) {
+  std::string data = "$path << EOD\n";
+  for (const auto& [x, y] : plot.path) data += fmt::format("{} {}\n", x, y);
+  const auto [x, y] = plot.path.empty()
+                          ? std::pair((plot.x.front() + plot.x.back()) / 2, (plot.y.front() + plot.y.back()) / 2)
+                          : plot.path.back();
+  data += fmt::format("EOD\n$mark << EOD\n{} {}\nEOD\n", x, y);
+  return data;
 }
 
-std::string heat_script() { return "set view map\nsplot $grid using 1:2:3 with pm3d\n"; }
+std::string overlay_command(const GridPlot& plot) {
+  std::string command = "$mark using 1:2 with points pt 2 ps 0.55 lw 1.6 lc " + curve_colour(1);
+  if (!plot.path.empty()) {
+    command =
+        fmt::format("$path using 1:2 with lines lw 1.2 lc {0}, $path using 1:2 with points pt 7 ps 0.28 lc {0}, {1}",
+                    curve_colour(1), command);
+  }
+  return command;
+}
+
+// Lines at round numbers, as a table that is then drawn flat: maps of gnuplot's own waste half of the space.
+std::string contour_script(const GridPlot& plot, const Span& values) {
+  const double step = round_step((values.high - values.low) / (plot.levels + 1));
+  const double first = std::ceil(values.low / step + 1e-9) * step;
+  return fmt::format(
+      "set contour base\nunset surface\nset cntrparam levels incremental {},{},{}\nset table $lines\n"
+      "splot $grid using 1:2:3\nunset table\nplot $lines using 1:2:3 with lines lw 1.3 lc palette, {}\n",
+      first, step, values.high, overlay_command(plot));
+}
+
+// A box a point, so that holes stay white.
+std::string heat_script(const GridPlot& plot) {
+  const auto half = [](const std::vector<double>& places) {
+    return 0.505 * (places.back() - places.front()) / static_cast<double>(places.size() - 1);
+  };
+  return fmt::format("plot $grid using 1:2:({}):({}):3 with boxxyerror fs solid noborder lc palette, {}\n",
+                     half(plot.x), half(plot.y), overlay_command(plot));
+}
 
 std::string surface_script(const Span& values) {
   return fmt::format(
-      "set view 55,35,1,1.1\nset ticslevel 0.05\nset zrange [{}:{}]\nset border 31 lc {} lw 0.7\nset pm3d depthorder "
-      "border lc rgb '#00000000' lw 0.2\nset pm3d lighting primary 0.4 specular 0.1\nunset colorbox\n"
-      "splot $grid using 1:2:3 with pm3d\n",
-      values.low, values.high > values.low ? values.high : values.low + 1, axis_colour());
+      "set view 58,35,1,1.25\nset zrange [{0}:{1}]\nset xyplane at {0}\nset ztics {2}\nset border 31 lc {3} lw 0.7\n"
+      "set pm3d depthorder border lc rgb '#30000000' lw 0.2\nset pm3d lighting primary 0.25 specular 0.1\n"
+      "unset colorbox\nset size noratio\nsplot $grid using 1:2:3 with pm3d\n",
+      values.low, values.high, round_step((values.high - values.low) / 5), axis_colour());
 }
 
 }  // namespace
@@ -76,18 +115,27 @@ GnuplotScript script_of(const GridPlot& plot) {
   const bool flat = plot.x.size() < 2 || plot.y.size() < 2;
   if (values.empty() || flat) return {axes() + kNothing, plot.width, plot.height};
   if (values.high <= values.low) values.high = values.low + 1;
-  std::string script = axes() + palette_script() +
-                       fmt::format(
-                           "set xrange [{}:{}]\nset yrange [{}:{}]\nset cbrange [{}:{}]\n"
-                           "set colorbox noborder\nset xtics {}\nset ytics {}\nset datafile missing 'NaN'\n",
-                           plot.x.front(), plot.x.back(), plot.y.front(), plot.y.back(), values.low, values.high,
-                           (plot.x.back() - plot.x.front()) / 4, (plot.y.back() - plot.y.front()) / 4);
+  // A map's outermost boxes reach half a step beyond its points.
+  const bool heat = plot.kind == GridPlot::Kind::heat;
+  const auto margin = [&](const std::vector<double>& places) {
+    return heat ? 0.5 * (places.back() - places.front()) / static_cast<double>(places.size() - 1) : 0.0;
+  };
+  const double beside = margin(plot.x), above = margin(plot.y);
+  std::string script =
+      axes(15) + palette_script() +
+      fmt::format(
+          "set xrange [{}:{}]\nset yrange [{}:{}]\nset cbrange [{}:{}]\nset size ratio 1\n"
+          "set colorbox noborder\nset xtics {}\nset ytics {}\nset datafile missing 'NaN'\n",
+          plot.x.front() - beside, plot.x.back() + beside, plot.y.front() - above, plot.y.back() + above, values.low,
+          values.high, round_step((plot.x.back() - plot.x.front()) / 5),
+          round_step((plot.y.back() - plot.y.front()) / 5));
+  script += overlay(plot);
   switch (plot.kind) {
     case GridPlot::Kind::contour:
       script += data + contour_script(plot, values);
       break;
     case GridPlot::Kind::heat:
-      script += data + heat_script();
+      script += data + heat_script(plot);
       break;
     case GridPlot::Kind::surface:
       script += data + surface_script(values);

@@ -17,8 +17,9 @@ struct GridPlot {
   std::vector<double> x{}, y{};  // ascending
   std::vector<double> values{};  // values[j * x.size() + i] at (x[i], y[j]); what is not finite is a hole
   double most = 0;               // > 0: higher values are drawn as this one (contours: not at all)
-  int levels = 14;               // of contour lines
-  int width = 340, height = 300;
+  int levels = 14;               // of contour lines, about: they stand at round numbers
+  Points path{};                 // drawn over it, point by point; the last one is marked
+  int width = 360, height = 300;
 };
 
 struct ScatterPlot {

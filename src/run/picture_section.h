@@ -1,8 +1,8 @@
 // The report's pictures: what an analysis drew, with captions, gathered in groups.
 //
 // A run lists its pictures in pictures.json: [{"group": "3.5c", "file": "darts-v2-contour.svg", "caption": "...",
-// "surface": "darts-v2.csv"}, ...]. A surface, where given, can be turned with the mouse; the picture stays where the
-// browser runs no scripts.
+// "surface": "darts-v2.csv", "log": true}, ...]. Surfaces, where given, come first, side by side, and are turned with
+// the mouse, all together; the picture stays where the browser runs no scripts.
 #pragma once
 
 #include <filesystem>
@@ -16,6 +16,7 @@ namespace nascent {
 struct ReportPicture {
   std::string group{}, file{}, caption{};
   std::string surface{};  // a grid's CSV: alpha, beta, value, ...
+  bool log = false;       // the surface is that of the value's logarithm
 };
 void write_pictures(const std::filesystem::path& folder, const std::vector<ReportPicture>& pictures);
 

@@ -10,6 +10,7 @@
 #include "nascent/analysis/gradient_variance.h"
 #include "nascent/core/error.h"
 #include "nascent/data/image_data.h"
+#include "nascent/space/cell_plan.h"
 #include "nascent/space/space.h"
 #include "nascent/train/loss.h"
 #include "nascent/train/second_order.h"
@@ -140,7 +141,7 @@ TEST(Landscape, ARefinedGridKeepsWhatItHas) {
   LandscapeJob::Known known;
   add_known(known, "a", 0, grid_csv(coarse.grid(0, 0)), "grid");
   EXPECT_EQ(known.size(), 9u);
-  known[{"a", 0, -1.0, -1.0}] = {123, 4};  // shows that it is taken, not computed
+  known[{"a", 0, in_billionths(-1), in_billionths(-1)}] = {123, 4};  // shows that it is taken, not computed
   LandscapeJob fine({{"a", folder.path / "model"}}, loss_measure(batches, {}, "running"), {.points = 5}, 1, known);
   run_job(fine, {});
   EXPECT_EQ(fine.grid(0, 0).loss[0], 123);
@@ -173,6 +174,65 @@ TEST(Landscape, ScalingAConvolutionBeforeANormChangesNothing) {
     return evaluate_batches(of, batches).loss;
   };
   EXPECT_NEAR(loss(*scaled), loss(*network), 1e-3 * std::abs(loss(*network)));
+}
+
+// One linear layer and a squared loss: the loss is a quadratic function of the weights, so of (alpha, beta).
+TEST(Landscape, OfALinearNetworkWithSquaredLossIsTheExactParaboloid) {
+  NetworkPlan plan{.space = "darts", .skeleton = "darts", .input = {3, 8, 8}, .classes = 4};
+  plan.stems = {{stage::avg_pool(3, 3, 1, 1)}};
+  plan.cells = {plan_fixed_block(plan.input, {{stage::avg_pool(3, 3, 1, 1)}}, false)};
+  plan.head = {stage::global_avg_pool(3), stage::linear(3, 4)};
+  const auto network = std::make_shared<Network>(plan, 3);
+  network->eval();
+  Folder folder;
+  save(network, folder.path / "model");
+  const ImageData data(small_data(), 0);
+  const ImageBatches batches = load_batches(*data.testing(), *network, 16);
+  const PointMeasure squared = [&](Network& moved) {
+    at::NoGradGuard no_grad;
+    const at::Tensor target = at::one_hot(batches[0].labels, 4);
+    return std::pair((moved.forward(batches[0].images).logits - target).square().mean().item<double>(), 0.0);
+  };
+  LandscapeJob job({{"a", folder.path / "model"}}, squared, {.points = 5}, 1);
+  run_job(job, {});
+  const LossGrid grid = job.grid(0, 0);
+  const auto at = [&](int i, int j) { return grid.loss[(j + 2) * 5 + i + 2]; };
+  // Six numbers settle a quadratic; all others must follow.
+  const double c = at(0, 0), gx = (at(1, 0) - at(-1, 0)) / 2, gy = (at(0, 1) - at(0, -1)) / 2;
+  const double hx = at(1, 0) - 2 * c + at(-1, 0), hy = at(0, 1) - 2 * c + at(0, -1);
+  const double hxy = (at(1, 1) - at(1, -1) - at(-1, 1) + at(-1, -1)) / 4;
+  EXPECT_GT(hx, 0);
+  for (int j = -2; j <= 2; ++j) {
+    for (int i = -2; i <= 2; ++i) {
+      EXPECT_NEAR(at(i, j), c + gx * i + gy * j + hx * i * i / 2 + hy * j * j / 2 + hxy * i * j, 1e-5 * c);
+    }
+  }
+}
+
+// An even number of points has no point at the centre, which is measured all the same.
+TEST(Landscape, TheCentreNeedNotBeAPointOfTheGrid) {
+  const ImageData data(small_data(), 0);
+  const auto network = small_network();
+  const ImageBatches batches = load_batches(*data.testing(), *network);
+  Folder folder;
+  save(network, folder.path / "model");
+  LandscapeJob job({{"a", folder.path / "model"}}, loss_measure(batches, {}, "running"), {.points = 2}, 1);
+  run_job(job, {});
+  EXPECT_EQ(numbers_of(job.grid(0, 0)).centre, evaluate_batches(*network, batches).loss);
+}
+
+TEST(Landscape, AGridOfOtherWeightsIsNotRefined) {
+  const ImageData data(small_data(), 0);
+  Folder folder;
+  save(small_network(), folder.path / "model");
+  const ImageBatches batches = load_batches(*data.testing(), *small_network(), 16);
+  LandscapeJob::Known known;
+  add_known(known, "a", 0, "alpha,beta,loss,top1\n0,0,77,1\n1,1,nan,0\n", "grid");
+  EXPECT_EQ(known.size(), 1u);
+  LandscapeJob job({{"a", folder.path / "model"}}, loss_measure(batches, {}, "running"), {.points = 3}, 1, known);
+  EXPECT_THAT([&] { run_job(job, {}); }, testing::ThrowsMessage<Error>(HasSubstr("the grid to refine has 77")));
+  EXPECT_THAT([&] { add_known(known, "a", 0, "alpha,beta,loss,top1\n0,0,x,1\n", "grid"); },
+              testing::ThrowsMessage<Error>(HasSubstr("'x' where a number was expected")));
 }
 
 // A paraboloid by hand: its flat share, its radius, and its steepness.
@@ -228,41 +288,83 @@ TEST(Landscape, ANonFiniteCentreIsAnError) {
               testing::ThrowsMessage<Error>(HasSubstr("broken: what is measured at the centre")));
 }
 
-// The mean of all images' gradients, and E|g_i|^2 less its square, by hand.
+// Rows of gradients, one backward pass each, of the mean loss over the given images.
+at::Tensor gradient_row(Network& network, const at::Tensor& images, const at::Tensor& labels) {
+  Tensors flat;
+  for (const at::Tensor& gradient :
+       dense_gradients(classification_loss(network.forward(images).logits, labels), network.parameters())) {
+    flat.push_back(gradient.reshape({-1}));
+  }
+  return at::cat(flat);
+}
+
+double variance_of_rows(const at::Tensor& rows) {
+  return (rows - rows.mean(0)).square().sum().item<double>() / static_cast<double>(rows.size(0));
+}
+
+struct Differentiated {
+  Network network;
+  at::Tensor images, labels;
+};
+
+// Double precision, with scales, shifts and statistics of norms that are not those of the start.
+Differentiated differentiated(const std::string& name, int64_t count) {
+  const Genotype genotype = find_genotype(name);
+  Network network(plan_network(*find_space(genotype.space), genotype,
+                               {.channels = 4, .cells = name == "darts-v2" ? 3 : 1}, {3, 8, 8}, 4),
+                  1);
+  network.to(at::kDouble);
+  network.eval();
+  at::NoGradGuard no_grad;
+  for (const auto& item : network.named_parameters()) {
+    at::Tensor parameter = item.value();
+    if (parameter.dim() == 1) parameter.add_(0.3 * at::sin(at::arange(parameter.numel(), at::kDouble)));
+  }
+  for (const auto& item : network.named_buffers()) {
+    at::Tensor buffer = item.value();
+    buffer.add_(0.2 * at::cos(at::arange(buffer.numel(), at::kDouble)));
+  }
+  const ImageBatches batches = load_batches(*ImageData(small_data(), 0).testing(), network, count);
+  return {network, batches[0].images.to(at::kDouble), batches[0].labels};
+}
+
 TEST(GradientVariance, EqualsItsDefinition) {
   for (const std::string name : {"darts-v2", "nasbench201:1462"}) {
-    const Genotype genotype = find_genotype(name);
-    Network network(plan_network(*find_space(genotype.space), genotype,
-                                 {.channels = 4, .cells = name == "darts-v2" ? 3 : 1}, {3, 8, 8}, 4),
-                    1);
-    network.to(at::kDouble);
-    network.eval();
-    ImageBatches batches = load_batches(*ImageData(small_data(), 0).testing(), network, 6);
-    batches[0].images = batches[0].images.to(at::kDouble);
-    double squares = 0;
-    at::Tensor mean;
+    Differentiated of = differentiated(name, 6);
+    std::vector<at::Tensor> list;
     for (int64_t i = 0; i < 6; ++i) {
-      const at::Tensor loss = classification_loss(network.forward(batches[0].images.narrow(0, i, 1)).logits,
-                                                  batches[0].labels.narrow(0, i, 1));
-      Tensors flat;
-      for (const at::Tensor& gradient : dense_gradients(loss, network.parameters()))
-        flat.push_back(gradient.reshape({-1}));
-      const at::Tensor row = at::cat(flat);
-      squares += row.square().sum().item<double>() / 6;
-      mean = mean.defined() ? mean + row / 6 : row / 6;
+      list.push_back(gradient_row(of.network, of.images.narrow(0, i, 1), of.labels.narrow(0, i, 1)));
     }
-    const double expected = squares - mean.square().sum().item<double>();
-    const GradientVariance found = gradient_variance(network, batches);
-    EXPECT_NEAR(found.variance, expected, 1e-10 * squares) << name;
-    EXPECT_NEAR(found.mean_square, mean.square().sum().item<double>(), 1e-10 * squares) << name;
+    const at::Tensor rows = at::stack(list);
+    const double expected = variance_of_rows(rows), mean = rows.mean(0).square().sum().item<double>();
+    // In two batches of different size.
+    const ImageBatches batches = {{of.images.narrow(0, 0, 4), of.labels.narrow(0, 0, 4)},
+                                  {of.images.narrow(0, 4, 2), of.labels.narrow(0, 4, 2)}};
+    const GradientVariance found = gradient_variance(of.network, batches);
+    EXPECT_NEAR(found.variance, expected, 1e-10 * expected) << name;
+    EXPECT_NEAR(found.mean_square, mean, 1e-10 * expected) << name;
+    EXPECT_NEAR(found.noise_scale(), expected / mean, 1e-8 * expected / mean);
     double layers = 0;
     for (const auto& [layer, variance] : found.layers) layers += variance;
-    EXPECT_NEAR(layers, found.variance, 1e-10 * squares);
-    // Copies of one image do not vary.
+    EXPECT_NEAR(layers, found.variance, 1e-10 * expected);
     const ImageBatches copies = {
-        {batches[0].images.narrow(0, 0, 1).repeat({3, 1, 1, 1}), batches[0].labels.narrow(0, 0, 1).repeat({3})}};
-    EXPECT_NEAR(gradient_variance(network, copies).variance, 0, 1e-12 * squares);
+        {of.images.narrow(0, 0, 1).repeat({3, 1, 1, 1}), of.labels.narrow(0, 0, 1).repeat({3})}};
+    EXPECT_NEAR(gradient_variance(of.network, copies).variance, 0, 1e-20 * expected) << name;
   }
+}
+
+// Over all pairs of images, drawn with repetition, the mean gradient of a pair varies by half.
+TEST(GradientVariance, OfMeansOfImagesIsAsManyTimesSmaller) {
+  Differentiated of = differentiated("darts-v2", 4);
+  std::vector<at::Tensor> pairs;
+  for (int64_t i = 0; i < 4; ++i) {
+    for (int64_t j = 0; j < 4; ++j) {
+      const at::Tensor both = at::tensor({i, j}, at::kLong);
+      pairs.push_back(gradient_row(of.network, of.images.index_select(0, both), of.labels.index_select(0, both)));
+    }
+  }
+  const double single = gradient_variance(of.network, {{of.images, of.labels}}).variance;
+  EXPECT_NEAR(variance_of_rows(at::stack(pairs)), single / 2, 1e-10 * single);
 }
 
 }  // namespace

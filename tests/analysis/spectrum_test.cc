@@ -6,8 +6,11 @@
 #include <cmath>
 
 #include "nascent/core/random.h"
+#include "nascent/data/image_data.h"
 #include "nascent/space/cell_plan.h"
+#include "nascent/space/space.h"
 #include "nascent/train/loss.h"
+#include "nascent/train/trainer.h"
 
 namespace nascent {
 namespace {
@@ -105,6 +108,31 @@ TEST(Spectrum, OfATinyNetworkIsThatOfItsExplicitHessian) {
   const int64_t last = hessian.size() - 1;
   for (int i = 0; i < 3; ++i) EXPECT_NEAR(job.result().eigenvalues[i], exact[last - i].item<double>(), 1e-8);
   EXPECT_NEAR(job.result().smallest, exact[0].item<double>(), 1e-8);
+}
+
+// A DARTS_V2 that has learnt something: finite differences through the fused engine against exact products.
+TEST(Spectrum, FiniteAndExactProductsAgreeOnATrainedNetwork) {
+  DataOptions options;
+  options.name = "random";
+  options.shape = {3, 8, 8};
+  options.classes = 4;
+  options.size = 64;
+  options.batch = 32;
+  options.valid_fraction = 0;
+  const ImageData data(options, 0);
+  const auto network = std::make_shared<Network>(
+      plan_network(*find_space("darts"), find_genotype("darts-v2"), {.channels = 4, .cells = 3}, {3, 8, 8}, 4), 1);
+  TrainOptions training;
+  training.epochs = 15;
+  Trainer trainer(network, data.training(data.split().train, "train"), data.testing(), training, 0, 1);
+  run_job(trainer, {});
+  trainer.restore_last();
+  network->eval();
+  const ImageBatches batches = load_batches(*data.evaluation(data.all()), *network);
+  const double exact = curvature_of(*network, batches, 12, Differentiation::exact, 1).second;
+  const double finite = curvature_of(*network, batches, 12, Differentiation::finite, 1).second;
+  EXPECT_GT(exact, 0);
+  EXPECT_NEAR(finite, exact, 0.03 * exact);
 }
 
 }  // namespace

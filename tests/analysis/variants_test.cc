@@ -34,7 +34,7 @@ TEST(Variants, AdaptedCellsAreThoseOfFigure25) {
 }
 
 double millions(const Genotype& genotype, int side, int classes) {
-  const NetworkOptions options{.channels = 36, .cells = 20, .auxiliary = true};
+  const NetworkOptions options{.channels = 36, .cells = 20, .auxiliary = true, .stem_stride = side / 32};
   const NetworkPlan plan = plan_network(*find_space(genotype.space), genotype, options, {3, side, side}, classes);
   return static_cast<double>(count_parameters(plan, true)) / 1e6;
 }

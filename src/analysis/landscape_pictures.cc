@@ -1,0 +1,93 @@
+#include "nascent/analysis/landscape_pictures.h"
+
+#include <cmath>
+
+#include "nascent/core/files.h"
+#include "nascent/core/log.h"
+#include "nascent/run/grid_plot.h"
+
+namespace nascent {
+namespace {
+
+using Kind = GridPlot::Kind;
+
+PicturePanel grid_panel(const LossGrid& grid, Kind kind, const std::string& title, std::vector<double> values,
+                        double most = 0) {
+  const GridPlot plot{.kind = kind, .x = grid.places, .y = grid.places, .values = std::move(values), .most = most};
+  return {title, "α", "β", script_of(plot)};
+}
+
+std::vector<double> logarithms(const std::vector<double>& values) {
+  std::vector<double> all;
+  for (const double value : values) all.push_back(value > 0 ? std::log10(value) : NAN);
+  return all;
+}
+
+// Writes NAME.svg, and NAME.png of its first panel; false where gnuplot does not run.
+bool write_drawing(const std::filesystem::path& folder, const std::string& name,
+                   const std::vector<PicturePanel>& panels) {
+  const auto picture = draw_picture(panels);
+  if (!picture) {
+    log::warning("gnuplot could not be run, so there are no pictures, only tables.");
+    return false;
+  }
+  write_file(folder / (name + ".svg"), *picture);
+  if (const auto png = draw_png(panels[0].script)) write_file(folder / (name + ".png"), *png);
+  return true;
+}
+
+struct Drawn {
+  std::string name, caption;
+  std::vector<PicturePanel> panels;
+  bool surface = false, log = false;
+};
+
+std::vector<ReportPicture> write_all(const std::filesystem::path& folder, const GridScene& scene,
+                                     const std::vector<Drawn>& drawn) {
+  std::vector<ReportPicture> pictures;
+  for (const Drawn& one : drawn) {
+    const std::string name = scene.file + "-" + one.name;
+    if (!write_drawing(folder, name, one.panels)) return pictures;
+    pictures.push_back({.group = scene.group,
+                        .file = name + ".svg",
+                        .caption = one.caption + " " + scene.facts,
+                        .surface = one.surface ? scene.file + ".csv" : "",
+                        .log = one.log});
+  }
+  return pictures;
+}
+
+}  // namespace
+
+std::vector<ReportPicture> draw_landscape(const std::filesystem::path& folder, const LossGrid& grid,
+                                          const GridScene& scene) {
+  write_file(folder / (scene.file + ".csv"), grid_csv(grid));
+  const double most = grid.centre() + 10;  // what lies beyond is as good as infinite
+  const std::vector<double> log = logarithms(grid.loss);
+  return write_all(
+      folder, scene,
+      {{"surface", "Log-loss", {grid_panel(grid, Kind::surface, scene.title, log)}, true, true},
+       {"loss",
+        "Loss",
+        {grid_panel(grid, Kind::contour, scene.title, grid.loss, most),
+         grid_panel(grid, Kind::heat, scene.subtitle, grid.loss, most)}},
+       {"log-loss",
+        "Log-loss (base 10)",
+        {grid_panel(grid, Kind::contour, scene.title, log), grid_panel(grid, Kind::heat, scene.subtitle, log)}},
+       {"accuracy",
+        "Accuracy (%)",
+        {grid_panel(grid, Kind::contour, scene.title, grid.top1),
+         grid_panel(grid, Kind::heat, scene.subtitle, grid.top1)}}});
+}
+
+std::vector<ReportPicture> draw_quantity(const std::filesystem::path& folder, const LossGrid& grid,
+                                         const GridScene& scene, const std::string& what) {
+  return write_all(folder, scene,
+                   {{"surface", what, {grid_panel(grid, Kind::surface, scene.title, grid.loss)}, true, false},
+                    {"map",
+                     what,
+                     {grid_panel(grid, Kind::contour, scene.title, grid.loss),
+                      grid_panel(grid, Kind::heat, scene.subtitle, grid.loss)}}});
+}
+
+}  // namespace nascent

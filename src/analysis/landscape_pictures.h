@@ -1,0 +1,31 @@
+// Grids around models as pictures and tables in a run's folder, and the report's list of them.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "nascent/analysis/landscape.h"
+#include "nascent/run/picture_section.h"
+
+namespace nascent {
+
+// What stands beside a grid's pictures.
+struct GridScene {
+  std::string file{};      // "darts-1": the pictures are darts-1-loss.svg and so on
+  std::string title{};     // "darts   3.5c, 3"
+  std::string subtitle{};  // "norms running": of the panel beside
+  std::string group{};     // of the report
+  std::string facts{};  // ends every caption: "of darts (3.5c, 3) on 1000 test images of cifar10; norms running, ..."
+};
+
+// Loss, log-loss and accuracy as contours and heat maps, and the surface of the log-loss. The table FILE.csv in any
+// case; pictures only where gnuplot runs.
+std::vector<ReportPicture> draw_landscape(const std::filesystem::path& folder, const LossGrid& grid,
+                                          const GridScene& scene);
+
+// Another quantity than the loss: heat map and surface of the first number. `what` begins the caption.
+std::vector<ReportPicture> draw_quantity(const std::filesystem::path& folder, const LossGrid& grid,
+                                         const GridScene& scene, const std::string& what);
+
+}  // namespace nascent

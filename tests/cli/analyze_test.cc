@@ -1,0 +1,204 @@
+#include <gmock/gmock.h>
+
+#include "cli/program.h"
+#include "nascent/train/state.h"
+
+namespace nascent {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+
+class AnalyzeTest : public ProgramTest {
+ protected:
+  using Words = std::vector<std::string>;
+
+  static Words data() {
+    return {"--data", "random", "--size", "48", "--shape", "3,8,8", "--classes", "4", "--batch", "16"};
+  }
+  static Words with(Words words, const Words& more) {
+    words.insert(words.end(), more.begin(), more.end());
+    return words;
+  }
+  std::string trained(const std::string& name, const Words& more = {}) const {
+    json_of(with(with({"train", "--genotype", "darts-v2", "--channels", "4", "--cells", "3", "--epochs", "1",
+                       "--threads", "1", "--out", path(name)},
+                      data()),
+                 more));
+    return path(name);
+  }
+  // An analysis in the folder `out`, a checkpoint after every step.
+  Words analysis(const std::string& verb, const Words& models, const std::string& out, const Words& more = {}) const {
+    return with(
+        with(with({"analyze", verb}, models), {"--out", path(out), "--checkpoint-steps", "1", "--threads", "1"}), more);
+  }
+  std::string bytes(const std::string& name) const { return read_file(path(name)); }
+
+  static void refused(const Words& words, const std::string& reason) {
+    const ProgramOutput output = nascent(words);
+    EXPECT_EQ(output.exit_code, 2) << output.err;
+    EXPECT_THAT(output.err, HasSubstr(reason));
+  }
+
+  // Killed when there is a checkpoint and resumed, the analysis leaves the same files behind.
+  void expect_same_bytes_after_kill(const std::string& verb, const Words& models, const Words& more,
+                                    const Words& files) {
+    json_of(analysis(verb, models, "whole", more));
+    const Words start = analysis(verb, models, "killed", more);
+    EXPECT_EQ(signalled_when(start, folder_ / "killed" / "checkpoints", 1, SIGKILL), -SIGKILL) << said();
+    const ProgramOutput resumed = nascent({"analyze", verb, "--resume", path("killed")});
+    ASSERT_EQ(resumed.exit_code, 0) << resumed.err;
+    for (const std::string& file : files) EXPECT_EQ(bytes("killed/" + file), bytes("whole/" + file)) << file;
+  }
+};
+
+TEST_F(AnalyzeTest, ListsItsAnalyses) {
+  const ProgramOutput output = nascent({"analyze"});
+  for (const char* verb : {"topology", "variants", "convergence", "generalisation", "landscape", "variance", "line",
+                           "trajectory", "theory", "rank"}) {
+    EXPECT_THAT(output.out + output.err, HasSubstr(std::string("analyze ") + verb));
+    const ProgramOutput help = nascent({"analyze", verb, "--help"});
+    EXPECT_EQ(help.exit_code, 0) << verb;
+    EXPECT_THAT(help.out, HasSubstr(std::string("nascent analyze ") + verb));
+  }
+}
+
+TEST_F(AnalyzeTest, TheCentreOfALandscapeIsWhatEvalSays) {
+  const std::string model = trained("model");
+  const Json result = json_of(analysis("landscape", {model}, "run", {"--points", "3", "--images", "20", "--vtk"}));
+  const Json eval = json_of({"eval", model, "--limit-test", "20", "--threads", "1"});
+  EXPECT_EQ(result["models"][0]["grids"][0]["centre"].get<double>(), eval["loss"].get<double>());
+  EXPECT_EQ(result["models"][0]["topology"], "3.5c, 3");
+  EXPECT_THAT(bytes("run/model-1.csv"), HasSubstr("alpha,beta,loss,top1\n-1,-1,"));
+  EXPECT_THAT(bytes("run/model-1.vtk"), HasSubstr("DIMENSIONS 3 3 1"));
+  const std::string report = bytes("run/report.html");
+  EXPECT_THAT(report, AllOf(HasSubstr("data-grid=\"3;"), HasSubstr("of model (3.5c, 3) on 20 test images of random"),
+                            HasSubstr("norms running, directions 1 of 1, filter-normalised, seed 1.")));
+  // What the page draws is closed again.
+  const auto count = [&](const std::string& what) {
+    size_t found = 0;
+    for (size_t at = report.find(what); at != std::string::npos; at = report.find(what, at + 1)) ++found;
+    return found;
+  };
+  EXPECT_EQ(count("<svg"), count("</svg>"));
+  EXPECT_GT(count("<svg"), 4u);
+}
+
+TEST_F(AnalyzeTest, AKilledLandscapeEndsInTheSameBytes) {
+  expect_same_bytes_after_kill(
+      "landscape", {trained("model")},
+      {"--points", "3", "--images", "16", "--norms", "recalibrated", "--curvature", "--lanczos-steps", "4",
+       "--trace-probes", "2", "--density-probes", "1", "--curvature-images", "16", "--curvature-points", "2"},
+      {"model-1.csv", "model-1-loss.svg", "model-density.csv", "model-1-ratio.csv", "result.json"});
+}
+
+TEST_F(AnalyzeTest, AKilledVarianceEndsInTheSameBytes) {
+  expect_same_bytes_after_kill("variance", {trained("model")}, {"--points", "3", "--images", "16"},
+                               {"model-1.csv", "model-layers.csv", "model-1-map.svg", "result.json"});
+}
+
+TEST_F(AnalyzeTest, AKilledConvergenceEndsInTheSameBytes) {
+  const Words more = with({"--variants.connections", "1", "--channels", "4", "--cells", "3", "--epochs", "2", "--seeds",
+                           "2", "--rates", "0.025,0.1", "--accuracy", "25"},
+                          data());
+  expect_same_bytes_after_kill("convergence", {"darts-v2"}, more,
+                               {"trainings.csv", "darts-v2-rate0.1.svg", "result.json"});
+  const std::string table = bytes("whole/trainings.csv");
+  EXPECT_EQ(std::count(table.begin(), table.end(), '\n'), 1 + 2 * 2 * 2);
+}
+
+TEST_F(AnalyzeTest, AGridIsRefinedFromACoarserOne) {
+  const std::string model = trained("model");
+  json_of(analysis("landscape", {model}, "coarse", {"--points", "3", "--images", "16"}));
+  json_of(analysis("landscape", {model}, "fine", {"--points", "5", "--images", "16", "--refine", path("coarse")}));
+  json_of(analysis("landscape", {model}, "anew", {"--points", "5", "--images", "16"}));
+  EXPECT_EQ(bytes("fine/model-1.csv"), bytes("anew/model-1.csv"));
+  refused(analysis("landscape", {model}, "other", {"--points", "5", "--seed", "2", "--refine", path("coarse")}),
+          "made with seed 1");
+  refused(analysis("landscape", {model}, "none", {"--points", "5", "--refine", path("nowhere")}),
+          "there is no grid of these models");
+}
+
+TEST_F(AnalyzeTest, LineAndTrajectory) {
+  const std::string first = trained("first", {"--snapshots", "1", "--epochs", "3"});
+  const std::string second = trained("second", {"--seed", "2"});
+  const Json line = json_of(analysis("line", {first, second}, "line", {"--points", "3", "--images", "16"}));
+  EXPECT_EQ(line["curves"][1]["norms"], "running");
+  EXPECT_EQ(line["curves"][1]["loss"][0], json_of({"eval", first, "--limit-test", "16", "--threads", "1"})["loss"]);
+  EXPECT_THAT(bytes("line/line.csv"), HasSubstr("t,loss_recalibrated,top1_recalibrated,loss_running,top1_running\n0,"));
+  const Json way = json_of(analysis("trajectory", {first}, "way", {"--points", "3", "--images", "16"}));
+  ASSERT_EQ(way["models"].size(), 4u);  // the start, and three epochs
+  EXPECT_LE(way["explained"][0].get<double>() + way["explained"][1].get<double>(), 1 + 1e-9);
+  EXPECT_EQ(way["models"][3]["first"], 0.0);
+  EXPECT_THAT(bytes("way/report.html"), HasSubstr("the cross is the last"));
+  refused(analysis("trajectory", {second}, "kept", {}), "kept no snapshots");
+  refused(analysis("line", {first}, "one", {}), "two models were expected");
+  const std::string wider = trained("wider", {"--channels", "8"});
+  refused(analysis("line", {first, wider}, "differ", {}), "the first tensor that differs is 'stem0.0.weight'");
+}
+
+TEST_F(AnalyzeTest, MistakesAreExplained) {
+  const std::string model = trained("model");
+  refused(analysis("landscape", {model}, "x", {"--points", "0"}), "at least 2 points");
+  refused(analysis("landscape", {model}, "x", {"--range", "0"}), "a grid needs an extent");
+  refused(analysis("landscape", {model}, "x", {"--images", "5000"}), "Lower --images, or use 0 for all");
+  refused(analysis("landscape", {}, "x", {}), "A trained model was expected");
+  refused(analysis("landscape", {path("nowhere")}, "x", {}), "nowhere");
+  refused(analysis("variance", {model}, "x", {"--norms", "batch"}), "need running statistics");
+  refused({"analyze", "theory", "lipshitz"}, "Did you mean 'lipschitz'?");
+  refused({"analyze", "topology"}, "either genotypes or --table TABLE");
+  refused({"analyze", "variants", "nasbench101:1"}, "nasbench101");
+  refused({"analyze", "variants", "nasbench201:7"}, "cells have 1 input");
+  refused({"analyze", "rank", path("nowhere.csv"), "--truth", "a"}, "nowhere.csv");
+  refused({"analyze", "rank"}, "--truth COLUMN is missing");
+  refused(analysis("convergence", {}, "x", {}), "A genotype was expected");
+  refused(analysis("convergence", {"darts-v2"}, "x", {"--data", "image-folder", "--path", path("nowhere")}), "nowhere");
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "x"));
+}
+
+// A weight that is not of the network that the file says it holds.
+TEST_F(AnalyzeTest, AFileOfAnotherNetworkNamesTheTensor) {
+  const std::string model = trained("model"), wider = trained("wider", {"--channels", "8"});
+  const State own = load_state(model + "/model.nascent"), other = load_state(wider + "/model.nascent");
+  State mixed;
+  mixed.values = own.values;
+  for (const auto& [name, tensor] : other.tensors()) mixed.put(name, tensor);
+  save_state(mixed, path("mixed.nascent"));
+  const ProgramOutput output = nascent(analysis("landscape", {path("mixed.nascent")}, "x", {}));
+  EXPECT_EQ(output.exit_code, 2);
+  EXPECT_THAT(output.err, HasSubstr(".weight"));
+}
+
+TEST_F(AnalyzeTest, TopologyDrawsAndCounts) {
+  const Json result = json_of({"analyze", "topology", "darts-v2", "snas", "--csv", path("cells.csv")});
+  EXPECT_EQ(result["cells"][0]["width"], 3.5);
+  EXPECT_EQ(result["cells"][0]["wirings"], 180.0);
+  EXPECT_NEAR(result["cells"][0]["share"].get<double>(), 13.0 / 180, 1e-12);
+  EXPECT_THAT(bytes("cells.csv"), HasSubstr("darts-v2,normal,3.5,3,1.5,4.0,2,5,"));
+}
+
+TEST_F(AnalyzeTest, VariantsAreGenotypesThatTrain) {
+  const Json result =
+      json_of({"analyze", "variants", "amoebanet", "--connections", "3", "--out", path("variants"), "--auxiliary"});
+  ASSERT_EQ(result["variants"].size(), 6u);  // the original, adapted, deepest and three drawn
+  for (const Json& variant : result["variants"]) {
+    const std::string file = path("variants/" + variant["name"].get<std::string>() + ".json");
+    EXPECT_EQ(json_of({"genotype", file})["space"], variant["space"]);
+  }
+  EXPECT_THAT(bytes("variants/variants.csv"),
+              HasSubstr("name,kind,share,normal_width,normal_depth,reduce_width,reduce_depth,parameters"));
+}
+
+TEST_F(AnalyzeTest, RankReadsColumns) {
+  write_file(path("scores.csv"), "name,truth,good,error\na,1,2,9\nb,2,3,7\nc,3,5,8\nd,4,9,1\ne,5,11,0\n");
+  const Json result = json_of({"analyze", "rank", path("scores.csv"), "--truth", "truth", "--lower", "error", "--plot",
+                               path("rank.svg"), "--csv", path("rank.csv")});
+  ASSERT_EQ(result["agreement"].size(), 2u);
+  EXPECT_EQ(result["agreement"][0]["spearman"], 1.0);
+  EXPECT_NEAR(result["agreement"][1]["spearman"].get<double>(), 0.9, 1e-12);
+  EXPECT_THAT(bytes("rank.csv"), HasSubstr("estimate,architectures,spearman"));
+  refused({"analyze", "rank", path("scores.csv"), "--truth", "truht"}, "Did you mean 'truth'?");
+}
+
+}  // namespace
+}  // namespace nascent
