@@ -85,16 +85,37 @@ struct Band {
   }
 };
 
-std::vector<Curve> curves_by_width(const std::vector<const TrainedVariant*>& chosen, Points TrainedVariant::*which) {
-  std::map<double, std::map<double, Band>, std::greater<>> widths;  // the widest first
+// What trainings are told apart by: width or, where that is the same for all of them by construction, the share of
+// operations that were replaced, or whose operations they are.
+struct CurveGroup {
+  double order = 0;
+  std::string name{};
+  auto operator<=>(const CurveGroup&) const = default;
+};
+
+CurveGroup group_of(const Variant& variant, const std::set<std::string>& kinds) {
+  if (kinds == std::set<std::string>{"replaced"}) {
+    return {variant.share, fmt::format("{:g} % replaced", 100 * variant.share)};
+  }
+  if (kinds == std::set<std::string>{"operations"}) {
+    return variant.kind == "original" ? CurveGroup{0, "original"} : CurveGroup{1, "other operations"};
+  }
+  return {-variant.topology.width, fmt::format("{:.4g}c", variant.topology.width)};
+}
+
+std::vector<Curve> grouped_curves(const std::vector<const TrainedVariant*>& chosen, Points TrainedVariant::*which) {
+  std::set<std::string> kinds;
+  for (const TrainedVariant* trained : chosen) kinds.insert(trained->variant.kind);
+  kinds.erase("original");
+  std::map<CurveGroup, std::map<double, Band>> groups;
   for (const TrainedVariant* trained : chosen) {
     for (const auto& [epoch, value] : trained->*which) {
-      if (std::isfinite(value)) widths[trained->variant.topology.width][epoch].add(value);
+      if (std::isfinite(value)) groups[group_of(trained->variant, kinds)][epoch].add(value);
     }
   }
   std::vector<Curve> curves;
-  for (const auto& [width, epochs] : widths) {
-    Curve& curve = curves.emplace_back(Curve{fmt::format("{:.4g}c", width), {}});
+  for (const auto& [group, epochs] : groups) {
+    Curve& curve = curves.emplace_back(Curve{group.name, {}});
     for (const auto& [epoch, band] : epochs) {
       curve.points.emplace_back(epoch, band.sum / band.count);
       curve.band.emplace_back(band.low, band.high);
@@ -178,8 +199,8 @@ std::vector<FigurePanel> convergence_panels(const std::vector<TrainedVariant>& t
   }
   FigurePanel loss{fmt::format("{}, learning rate {:g}", base, rate), "epoch", "test loss", {}};
   FigurePanel top1{"", "epoch", "test accuracy (%)", {}};
-  loss.plot.curves = curves_by_width(chosen, &TrainedVariant::loss);
-  top1.plot.curves = curves_by_width(chosen, &TrainedVariant::top1);
+  loss.plot.curves = grouped_curves(chosen, &TrainedVariant::loss);
+  top1.plot.curves = grouped_curves(chosen, &TrainedVariant::top1);
   for (FigurePanel* panel : {&loss, &top1}) panel->plot.width = 420, panel->plot.height = 260;
   return {loss, top1};
 }

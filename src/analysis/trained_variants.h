@@ -46,8 +46,8 @@ void check_trainings(const TrainedVariantsOptions& options);
 // Every variant at every rate with every seed, as parts of the session; what is done already is only read.
 std::vector<TrainedVariant> train_variants(const TrainedVariantsOptions& options, Session& session);
 
-// Test loss and accuracy by epoch, a curve per width and rate: the mean over variants and seeds, the band from the
-// lowest to the highest.
+// Test loss and accuracy by epoch at one rate, a curve per width (per share, where operations were replaced): the mean
+// over variants and seeds, the band from the lowest to the highest.
 std::vector<FigurePanel> convergence_panels(const std::vector<TrainedVariant>& trained, const std::string& base,
                                             double rate);
 // Final accuracy by variant, with the standard deviation over seeds; one colour per width.

@@ -87,9 +87,10 @@ class AnalyzeConvergenceVerb : public TrainedVariantsVerb {
       write_file(folder / file, *picture);
       pictures.push_back(
           {base, file,
-           fmt::format("{} and its variants at learning rate {:g}, on {}: the mean of each width, from the "
-                       "lowest to the highest shaded.",
-                       base, rate, setting())});
+           fmt::format(
+               "{} and its variants at learning rate {:g}, on {}: the mean of each curve's variants and seeds, from "
+               "the lowest to the highest shaded.",
+               base, rate, setting())});
     }
   }
 };

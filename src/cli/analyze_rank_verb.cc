@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "nascent/analysis/rank.h"
+#include "nascent/analysis/shared_estimates.h"
 #include "nascent/cli/verb.h"
 #include "nascent/core/files.h"
 #include "nascent/core/text.h"
@@ -21,6 +22,10 @@ double number_of(const std::string& text) {
   return text.empty() || *end != '\0' ? NAN : value;
 }
 
+constexpr const char* kFields =
+    "estimate,architectures,spearman,spearman_p,pearson,pearson_p,kendall,kendall_p,agreement,agreement_chance,"
+    "agreement_p";
+
 class AnalyzeRankVerb : public Verb {
  public:
   std::string arguments() const override { return "[FILE.csv]"; }
@@ -33,12 +38,16 @@ class AnalyzeRankVerb : public Verb {
     section.add("estimates", estimates_, "columns that are to rank them; empty: all others of the file");
     section.add("lower", lower_, "columns of which lower is better, the truth too: errors, losses, condition numbers");
     section.add("architecture", architecture_, "column of the file that names the architecture, for the table");
+    section.add("supernet", supernet_,
+                "folder of a finished one-shot search: accuracies with its shared weights become the column "
+                "'shared_weights'");
     section.add("sample", sample_, "table without a file: so many architectures at random; 0: all").at_least(0);
     section.add("share", options_.share, "of the best that agreement-k looks at").range(0.001, 1);
     section.add("permutations", options_.permutations, "random orders behind each p-value").range(0, 1000000);
     section.add("seed", seed_, "of the sample and the permutations").at_least(0);
     section.add("plot", plot_, "draw estimates against the truth into this .svg file");
     section.add("csv", csv_, "write the agreement to this file");
+    section.add("values", values_, "write the columns themselves to this file, a line per architecture");
   }
 
   Json run(const Invocation& invocation) override {
@@ -52,9 +61,7 @@ class AnalyzeRankVerb : public Verb {
     const std::vector<double>& truth = find(columns, truth_);
     Json rows = Json::array();
     std::vector<PicturePanel> panels;
-    std::string csv =
-        "estimate,architectures,spearman,spearman_p,pearson,pearson_p,kendall,kendall_p,agreement,agreement_chance,"
-        "agreement_p\n";
+    std::string csv = std::string(kFields) + "\n";
     for (const std::string& name : chosen(columns)) {
       const RankAgreement found = rank_agreement(name, find(columns, name), truth, options_);
       rows.push_back(found.to_json());
@@ -63,6 +70,7 @@ class AnalyzeRankVerb : public Verb {
       panels.push_back(panel(name, find(columns, name), truth, found));
     }
     if (!csv_.empty()) write_file(csv_, csv);
+    if (!values_.empty()) write_file(values_, values_csv(columns));
     if (!plot_.empty()) {
       const auto picture = draw_picture(panels);
       if (!picture) fail("--plot: gnuplot did not run; install the package gnuplot.");
@@ -83,7 +91,12 @@ class AnalyzeRankVerb : public Verb {
     } else {
       columns = read_file_columns(file, table ? &*table : nullptr, rows);
     }
-    if (!table) return columns;
+    if (!table) {
+      if (!supernet_.empty()) fail("--supernet: architectures are looked up in a table; name it with --table.");
+      return columns;
+    }
+    if (!supernet_.empty())
+      columns.emplace_back("shared_weights", shared_estimates(supernet_, genotypes(*table, rows)));
     std::vector<std::string> wanted = estimates_;
     wanted.push_back(truth_);
     for (const std::string& name : wanted) {
@@ -93,6 +106,12 @@ class AnalyzeRankVerb : public Verb {
       for (size_t row : rows) values.push_back(series.value(row));
     }
     return columns;
+  }
+
+  static std::vector<Genotype> genotypes(const BenchmarkTable& table, const std::vector<size_t>& rows) {
+    std::vector<Genotype> all;
+    for (const size_t row : rows) all.push_back(table.genotype(row));
+    return all;
   }
 
   std::vector<size_t> sampled(const BenchmarkTable& table) const {
@@ -152,10 +171,26 @@ class AnalyzeRankVerb : public Verb {
                     100 * found.agreement_chance, found.agreement_p));
   }
 
+  static std::string values_csv(const Columns& columns) {
+    std::vector<std::string> names;
+    for (const auto& [name, values] : columns) names.push_back(name);
+    std::string text = join(names, ",") + "\n";
+    for (size_t row = 0; row < columns.front().second.size(); ++row) {
+      std::vector<std::string> fields;
+      for (const auto& [name, values] : columns) {
+        fields.push_back(std::isnan(values[row]) ? "" : fmt::format("{}", values[row]));
+      }
+      text += join(fields, ",") + "\n";
+    }
+    return text;
+  }
+
   static std::string line(const Json& row) {
     std::vector<std::string> fields;
-    for (const auto& [key, value] : row.items())
-      fields.push_back(value.is_string() ? value.get<std::string>() : value.dump());
+    for (const std::string& key : split(kFields, ',')) {
+      const Json value = row.value(key, Json());
+      fields.push_back(value.is_string() ? value.get<std::string>() : value.is_null() ? "" : value.dump());
+    }
     return join(fields, ",") + "\n";
   }
 
@@ -167,7 +202,7 @@ class AnalyzeRankVerb : public Verb {
     return {fmt::format("{}: Spearman {:.2f}", name, found.spearman), name, truth_, script_of(plot)};
   }
 
-  std::string table_, truth_, architecture_ = "architecture", plot_, csv_;
+  std::string table_, truth_, architecture_ = "architecture", supernet_, plot_, csv_, values_;
   std::vector<std::string> estimates_, lower_;
   int64_t sample_ = 0, seed_ = 1;
   RankOptions options_;
