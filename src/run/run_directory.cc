@@ -41,6 +41,50 @@ Json read_json(const fs::path& path) {
   }
 }
 
+// A file that was edited or damaged is refused here, once, so that what reads run.json can rely on its types.
+void check_info(const Json& info, const fs::path& path) {
+  const auto expect = [&](const std::string& key, bool good, const char* expected) {
+    if (!good) fail("{} is damaged: \"{}\" is not {}.", path.string(), key, expected);
+  };
+  if (!info.is_object()) fail("{} is damaged: expected an object.", path.string());
+  for (const char* key : {"verb", "name", "version", "status", "message", "started", "data"}) {
+    expect(key, !info.contains(key) || info[key].is_string(), "a text");
+  }
+  expect("seconds", !info.contains("seconds") || info["seconds"].is_number(), "a number");
+  expect("ended", !info.contains("ended") || info["ended"].is_string() || info["ended"].is_null(), "a time");
+  for (const char* key : {"command", "resumed", "parts"}) {
+    const Json list = info.value(key, Json::array());
+    const auto is_text = [](const Json& word) { return word.is_string(); };
+    expect(key, list.is_array() && std::all_of(list.begin(), list.end(), is_text), "a list of texts");
+  }
+  const Json options = info.value("options", Json::array()), facts = info.value("facts", Json::array());
+  const auto is_option = [](const Json& option) {
+    return option.is_object() && option.contains("key") && option["key"].is_string() &&
+           option.value("meaning", Json("")).is_string();
+  };
+  expect("options", options.is_array() && std::all_of(options.begin(), options.end(), is_option), "a list of options");
+  const auto is_fact = [](const Json& fact) {
+    return fact.is_array() && fact.size() == 2 && fact[0].is_string() && fact[1].is_string();
+  };
+  expect("facts", facts.is_array() && std::all_of(facts.begin(), facts.end(), is_fact), "a list of pairs of texts");
+}
+
+// "search.epochs" in {section: {name: value}}.
+const Json* value_of(const Json& values, const std::string& key) {
+  const size_t dot = key.find('.');
+  if (dot == std::string::npos || !values.contains(key.substr(0, dot))) return nullptr;
+  const Json& section = values[key.substr(0, dot)];
+  const auto value = section.find(key.substr(dot + 1));
+  return value == section.end() ? nullptr : &*value;
+}
+
+// 3 and 3.0 are the same option.
+bool same_value(const Json& a, const Json& b) {
+  if (a.is_number() && b.is_number()) return a.get<double>() == b.get<double>();
+  if (!a.is_array() || !b.is_array() || a.size() != b.size()) return a == b;
+  return std::equal(a.begin(), a.end(), b.begin(), same_value);
+}
+
 std::string pretty(const Json& json) { return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n"; }
 
 bool is_run(const fs::path& path) { return fs::exists(path / "run.json"); }
@@ -70,7 +114,7 @@ std::string as_file_name(std::string text) {
 
 // Making the directory is what takes the name, so that two programs started together get two.
 fs::path take_free_name(const RunDescription& description) {
-  fs::create_directories("runs");
+  make_folders("runs");
   const std::string name = description.name.empty() ? "" : "-" + as_file_name(description.name);
   for (int n = 1;; ++n) {
     const fs::path path = fs::path("runs") / fmt::format("{}{}-{}", description.verb, name, n);
@@ -126,7 +170,10 @@ void remove_partial_files(const fs::path& folder) {
 Json describe_options(const OptionTable& options) {
   Json all = Json::array();
   for (const auto& option : options.options()) {
-    all.push_back({{"key", option.key()}, {"default", option.default_value()}, {"meaning", option.help()}});
+    all.push_back({{"key", option.key()},
+                   {"value", option.value()},
+                   {"default", option.default_value()},
+                   {"meaning", option.help()}});
   }
   return all;
 }
@@ -158,7 +205,7 @@ RunDirectory RunDirectory::create(const fs::path& path, const RunDescription& de
                                   bool overwrite) {
   if (!path.empty()) check_may_create(path, description.verb, overwrite);
   const fs::path place = path.empty() ? take_free_name(description) : path;
-  fs::create_directories(place);
+  make_folders(place);
   RunDirectory run(place, std::make_unique<RunLock>(place / "lock"));
   check_may_create(place, description.verb, overwrite);  // again, now that nobody else can
   remove_run_files(place);
@@ -177,20 +224,19 @@ RunDirectory RunDirectory::create(const fs::path& path, const RunDescription& de
                {"seconds", 0.0},
                {"parts", Json::array()},
                {"options", Json::array()}};
+  if (description.data) run.info_["data"] = fmt::format("{:08x}", *description.data);
   for (const auto& [label, text] : description.facts) run.info_["facts"].push_back({label, text});
-  fs::create_directories(run.checkpoints_path());
+  make_folders(run.checkpoints_path());
   run.write_options(options);
   return run;
 }
 
-RunDirectory RunDirectory::resume(const fs::path& path, const std::string& verb) {
+RunDirectory RunDirectory::resume(const fs::path& path, const std::string& verb, std::optional<uint32_t> data) {
   check_is_run(path);
   RunDirectory run(path, std::make_unique<RunLock>(path / "lock"));
   run.read_info();
-  if (run.info_.value("verb", "") != verb) {
-    fail("{0} is a run of 'nascent {1}'. Go on with it by 'nascent {1} --resume {0}'.", path.string(),
-         run.info_.value("verb", ""));
-  }
+  run.require_verb(verb);
+  run.check_unchanged(data);
   remove_partial_files(path);
   remove_partial_files(run.checkpoints_path());
   run.info_["status"] = status_text(RunStatus::running);
@@ -255,7 +301,9 @@ std::optional<Genotype> RunDirectory::genotype() const {
   return parse_genotype(read_file(genotype_path()), "json");
 }
 
-Json RunDirectory::result() const { return fs::exists(result_path()) ? read_json(result_path()) : Json::object(); }
+Json RunDirectory::result() const {
+  return fs::is_regular_file(result_path()) ? read_json(result_path()) : Json::object();
+}
 
 Json RunDirectory::options() const {
   if (!fs::exists(options_path())) return Json::object();
@@ -270,7 +318,35 @@ Json RunDirectory::options() const {
 
 void RunDirectory::read_info() {
   info_ = read_json(path_ / "run.json");
-  if (!info_.is_object()) fail("{} is damaged: expected an object.", (path_ / "run.json").string());
+  check_info(info_, path_ / "run.json");
+}
+
+void RunDirectory::require_verb(const std::string& verb) const {
+  const std::string own = info_.value("verb", "");
+  if (own == verb) return;
+  fail("{0} is a run of 'nascent {1}'. Go on with it by 'nascent {1} --resume {0}'.", path_.string(), own);
+}
+
+void RunDirectory::check_unchanged(std::optional<uint32_t> data) const {
+  const Json values = options();
+  for (const auto& option : info_.value("options", Json::array())) {
+    if (!option.contains("value")) continue;  // a run of an older version
+    const std::string key = option["key"];
+    if (key.starts_with("run.") && key != "run.seed") continue;  // these may change
+    const Json& began = option["value"];
+    const Json* now = value_of(values, key);
+    if (now != nullptr && same_value(*now, began)) continue;
+    fail(
+        "{}: {} is {}, but the run began with {}, and a resumed run keeps its options. Put it back, or start a new run.",
+        options_path().string(), key, now == nullptr ? "missing" : now->dump(), began.dump());
+  }
+  const std::string known = info_.value("data", "");
+  if (data && !known.empty() && known != fmt::format("{:08x}", *data)) {
+    fail(
+        "The images of the run {} are not those it began with: pictures, labels, classes or their split have changed. "
+        "Put them back, or start a new run.",
+        path_.string());
+  }
 }
 
 void RunDirectory::write_info() const { write_file(path_ / "run.json", pretty(info_)); }

@@ -50,7 +50,7 @@ std::string ScoreCache::key(const Genotype& genotype) {
 
 ScoreCache::ScoreCache(const std::filesystem::path& folder, const std::string& space, const Json& settings)
     : header_(kMagic + settings.dump()) {
-  std::filesystem::create_directories(folder);
+  make_folders(folder);
   const std::string name = std::filesystem::path(space).stem().string();
   path_ = folder / fmt::format("{}-{:08x}.scores", name, crc32(header_));
   file_ = ::open(path_.c_str(), O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC, 0644);

@@ -7,8 +7,10 @@
 #include <atomic>
 #include <thread>
 
+#include "nascent/core/error.h"
 #include "nascent/core/files.h"
 #include "nascent/core/interrupt.h"
+#include "nascent/core/log.h"
 #include "nascent/core/progress.h"
 #include "nascent/nn/threads.h"
 
@@ -104,7 +106,13 @@ Scorer::Study Scorer::make_study(const ScoreOptions& options, int channels, int 
                          {"ntk", options.ntk},
                          {"seed", setup_.seed}};
   const auto folder = options.cache.empty() ? cache_directory() / "scores" : std::filesystem::path(options.cache);
-  study.cache = std::make_unique<ScoreCache>(folder, setup_.space->name(), settings);
+  try {
+    study.cache = std::make_unique<ScoreCache>(folder, setup_.space->name(), settings);
+  } catch (const Error& error) {
+    // A folder that was asked for must do; the usual one is a convenience.
+    if (!options.cache.empty()) throw;
+    log::warning("Scores are not kept: {}", error.what());
+  }
   return study;
 }
 

@@ -13,9 +13,9 @@ namespace nascent {
 
 void ScoringOptions::declare(OptionTable& table) {
   auto section = table.section("score", "Training-free scores of architectures.");
-  section.add("space", space, "space of --all and --sample, by name or from a .toml file");
+  section.add("space", space, "space for --all and --sample, a name or a .toml file");
   section.add("all", all, "score every architecture of the space");
-  section.add("sample", sample, "score so many architectures, drawn at random").range(0, 1e9);
+  section.add("sample", sample, "score this many architectures, sampled at random").range(0, 1e9);
   score.declare(table);
   network.declare(table);
   data.declare(table);

@@ -100,7 +100,8 @@ SearchResult search_once(const SearchOptions& options, Session& session) {
   // Everything that can be refused is built before the run's folder is.
   const Problem problem(options);
   const auto method = make_method(problem);
-  session.begin(problem.space()->name(), facts_of(problem, *method));
+  session.begin(problem.space()->name(), facts_of(problem, *method),
+                problem.has_images() ? std::optional(problem.images().digest()) : std::nullopt);
   SearchResult result;
   session.run([&] {
     keep_space(options.space, session.directory());

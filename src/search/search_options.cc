@@ -12,60 +12,63 @@
 namespace nascent {
 
 void PoolOptions::declare(OptionTable& table) {
-  auto section = table.section("pool", "Architectures that hnas, zero-cost, rea-warm-up and maximise choose from.");
+  auto section = table.section("pool", "Candidate architectures for hnas, zero-cost, rea-warm-up and maximise.");
   section
       .add("file", file,
-           "CSV file with their training-free metrics, as 'nascent score --csv' writes it, instead of --all or "
-           "--sample; empty: they are computed")
+           "CSV file with their training-free metrics, as written by 'nascent score --csv', instead of --all or "
+           "--sample; empty: compute them")
       .flag("pool");
-  section.add("all", all, "every architecture of the space");
-  section.add("sample", sample, "so many architectures, drawn at random").range(0, 1e9);
+  section.add("all", all, "all architectures of the space");
+  section.add("sample", sample, "this many architectures, sampled at random").range(0, 1e9);
 }
 
 void JudgeOptions::declare(OptionTable& table) {
-  auto section = table.section("judge", "How the architectures that a method proposes are judged.");
+  auto section = table.section("judge", "How proposed architectures are evaluated.");
   section
       .add("validations", validations,
-           "most architectures that are judged; 0: as many as the budget allows by a table, 25 otherwise")
+           "maximum number of architectures to evaluate; 0: as many as the budget allows with a table, 25 otherwise")
       .range(0, 1e7);
-  section.add("budget", budget, "table: seconds on the table's clock; 0: 12000, unless --validations is given")
+  section
+      .add("budget", budget,
+           "table: simulated seconds, by the table's training times; 0: 12000, unless --validations is given")
       .range(0, 1e12);
   section.add("data", data, "table: data set whose validation accuracy guides the search").flag("judge-data");
-  section.add("schedule", schedule, "table: schedule after which architectures are validated, such as 12")
+  section.add("schedule", schedule, "table: training schedule whose validation accuracy is used, such as 12")
       .flag("table-schedule");
-  section.add("epochs", epochs, "training: epochs that each architecture is trained for")
-      .range(1, 100000)
-      .flag("judge-epochs");
-  section.add("supernet", supernet, "shared: folder of a finished one-shot search whose weights judge");
-  section.add("metric", metric, "metric: the training-free metric that judges").flag("judge-metric");
+  section.add("epochs", epochs, "training: epochs per architecture").range(1, 100000).flag("judge-epochs");
+  section.add("supernet", supernet, "shared: run folder of a finished one-shot search whose shared weights are used");
+  section.add("metric", metric, "metric: the training-free metric to use").flag("judge-metric");
 }
 
 void StageOptions::declare(OptionTable& table) {
-  auto section = table.section("stages", "Several searches, and what is done with the cells they find (GAEA, C.1).");
-  section.add("seeds", seeds, "searches, with run.seed and the seeds after it").range(1, 10000);
-  section.add("stage2-epochs", stage2_epochs, "epochs of the short training that eliminates cells; 0: none")
+  auto section =
+      table.section("stages", "Several searches, and how the cells they find are compared and trained (GAEA, C.1).");
+  section.add("seeds", seeds, "number of searches, with consecutive seeds starting at run.seed").range(1, 10000);
+  section.add("stage2-epochs", stage2_epochs, "epochs of the short training used to eliminate cells; 0: no elimination")
       .range(0, 100000);
-  section.add("stage2-keep", stage2_keep, "cells that are left after it").range(1, 10000);
+  section.add("stage2-keep", stage2_keep, "cells to keep after the short training").range(1, 10000);
   section
       .add("stage2-valid-fraction", stage2_valid_fraction,
-           "part of the training images that judges the cells in the short training")
+           "fraction of the training images held out to compare cells after the short training")
       .range(0.001, 0.9);
-  section.add("stage3-seeds", stage3_seeds, "full trainings of each cell that is left; 0: none").range(0, 10000);
+  section.add("stage3-seeds", stage3_seeds, "full trainings of each remaining cell, with different seeds; 0: none")
+      .range(0, 10000);
   section.add("retrain", retrain,
-              "recipe or .toml file of the trainings; empty: retrain-cifar for DARTS networks, retrain-nasbench201 for "
-              "the others");
-  section.add("retrain-scale", retrain_scale, "--scale of the trainings; empty: that of the search");
-  section.add("retrain-set", retrain_set, "options of the trainings, each as in \"train.epochs=20\"");
+              "recipe or .toml file for these trainings; empty: retrain-cifar for DARTS networks, retrain-nasbench201 "
+              "otherwise");
+  section.add("retrain-scale", retrain_scale, "--scale for these trainings; empty: same as the search");
+  section.add("retrain-set", retrain_set, "options for these trainings, such as \"train.epochs=20\"");
 }
 
 void ComparisonOptions::declare(OptionTable& table) {
-  auto section = table.section("compare", "Several methods, each with --seeds seeds, against one another.");
-  section.add("recipes", recipes, "recipes or .toml files to compare; empty: one search");
-  section.add("set", set, "options of every search, each as in \"data.batch=16\"; what is typed is added")
+  auto section = table.section("compare", "Compare several methods, each with --seeds seeds.");
+  section.add("recipes", recipes, "recipes or .toml files to compare; empty: run a single search");
+  section.add("set", set, "options for every search, such as \"data.batch=16\"; options on the command line are added")
       .flag("compare-set");
-  section.add("scale", scale, "--scale of every search").flag("compare-scale");
-  section.add("plot", plot, "write accuracy against cost, mean and deviation, to this .svg file (needs --table)");
-  section.add("csv", csv, "write these curves to this .csv file (needs --table)");
+  section.add("scale", scale, "--scale for every search").flag("compare-scale");
+  section.add("plot", plot,
+              "plot accuracy against cost, with mean and standard deviation, to this .svg file (needs --table)");
+  section.add("csv", csv, "write the same curves to this .csv file (needs --table)");
 }
 
 namespace {
@@ -82,8 +85,8 @@ std::vector<std::string> judge_names() {
 
 void SearchOptions::declare(OptionTable& table) {
   auto section = table.section("search", kHelp);
-  section.add("method", method, "how the space is searched").one_of(method_names());
-  section.add("judge", judge, "what judges the architectures that a method proposes; empty: the method's usual one")
+  section.add("method", method, "search method").one_of(method_names());
+  section.add("judge", judge, "how proposed architectures are evaluated; empty: the method's default")
       .one_of(judge_names());
   declare_problem(table);
   pool.declare(table);
@@ -104,11 +107,12 @@ void SearchOptions::declare_one_shot(OptionTable& table) {
 
 void SearchOptions::declare_problem(OptionTable& table) {
   auto section = table.section("search", kHelp);
-  section.add("space", space,
-              "search space, by name or from a .toml file ('nascent space' lists them); empty: the table's where a "
-              "table judges, otherwise darts");
+  section.add(
+      "space", space,
+      "search space: a name ('nascent space' lists them) or a .toml file; empty: the table's with --judge table, "
+      "otherwise darts");
   section.add("table", this->table,
-              "benchmark table: judges with --judge table, and tells rank and regret of what is found");
+              "benchmark table: evaluates architectures with --judge table, and reports rank and regret of the result");
   one_shot.declare(table);
 }
 

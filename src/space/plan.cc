@@ -89,7 +89,7 @@ int64_t cell_multiply_adds(const CellPlan& cell) {
 }  // namespace
 
 void NetworkOptions::declare(OptionTable& table) {
-  auto section = table.section("network", "The network or supernet that is built from cells.");
+  auto section = table.section("network", "The network or supernet built from cells.");
   section.add("channels", channels, "channels of the first cells' nodes; 0: 36 for DARTS networks, 16 while searching")
       .range(0, 4096);
   section.add("cells", cells, "number of cells (per stage in nasbench201 and nasbench101); 0: as in the papers")
@@ -99,11 +99,11 @@ void NetworkOptions::declare(OptionTable& table) {
       "how cells are stacked: " + join(Skeleton::Registry::instance().names(), ", ") + "; empty: the space's own");
   section
       .add("partial", partial,
-           "supernets: only 1/partial of the channels pass through the candidates, the others past them (PC-DARTS)")
+           "supernets: only 1/partial of the channels go through the candidate operations; the rest bypass them "
+           "(PC-DARTS)")
       .range(1, 1024);
-  section.add("auxiliary", auxiliary, "second head in training, at two thirds of the depth (DARTS skeletons)");
-  section.add("drop-path", drop_path, "probability of dropping an edge at the end of training, growing from 0")
-      .range(0, 1);
+  section.add("auxiliary", auxiliary, "auxiliary head during training, at two thirds of the depth (DARTS skeletons)");
+  section.add("drop-path", drop_path, "drop-path probability, increasing linearly from 0 to this value").range(0, 1);
   section.add("stem-stride", stem_stride, "stride of the first convolution; 2 for images of 64 pixels (Tiny-ImageNet)")
       .range(1, 16);
 }

@@ -10,10 +10,10 @@ void EvaluationOptions::declare(OptionTable& table) {
   auto section = table.section(
       "eval", "Which images are scored: those of the data that the model was trained on, unless --data names other.");
   section.add("part", part, "part of the data set").one_of({"train", "test"});
-  section.add("details", details, "accuracy of each class, what it is taken for, and the worst mistakes");
+  section.add("details", details, "per-class accuracy, confusions, calibration and the worst mistakes");
   data.declare(table);
   table.section("run", "Where and how a run happens.")
-      .add("threads", threads, "threads that compute; 0: one per core")
+      .add("threads", threads, "number of compute threads; 0: one per core")
       .range(0, 1024);
 }
 

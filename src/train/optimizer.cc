@@ -19,14 +19,14 @@ void OptimizerOptions::declare(OptionTable& table, const std::string& section_na
     Option& option = section.add(name, field, meaning);
     return bare_flags ? option : option.flag(option.key());
   };
-  add("optimizer", optimizer, "how gradients become steps").one_of(Optimizer::Registry::instance().names());
+  add("optimizer", optimizer, "optimiser").one_of(Optimizer::Registry::instance().names());
   add("lr", lr, "learning rate after warm-up").range(0, 1000);
-  add("momentum", momentum, "sgd: share of the last step that is carried over").range(0, 0.99999);
-  add("nesterov", nesterov, "sgd: look ahead along the momentum");
-  add("weight-decay", weight_decay, "pull of the weights towards zero, added to the gradient").range(0, 10);
-  add("beta1", beta1, "adam: decay of the mean of gradients").range(0, 0.999999);
-  add("beta2", beta2, "adam: decay of the mean of squared gradients").range(0, 0.999999);
-  add("clip", clip, "largest norm of all gradients together; 0: no limit").at_least(0);
+  add("momentum", momentum, "sgd: momentum").range(0, 0.99999);
+  add("nesterov", nesterov, "sgd: Nesterov momentum");
+  add("weight-decay", weight_decay, "weight decay (L2, added to the gradient)").range(0, 10);
+  add("beta1", beta1, "adam: decay of the first moment").range(0, 0.999999);
+  add("beta2", beta2, "adam: decay of the second moment").range(0, 0.999999);
+  add("clip", clip, "clip the global gradient norm at this value; 0: no clipping").at_least(0);
 }
 
 std::vector<at::Tensor> Optimizer::Selection::pick(const std::vector<at::Tensor>& from) const {

@@ -13,8 +13,8 @@ namespace nascent {
 
 void PredictOptions::declare(OptionTable& table) {
   auto section = table.section("predict", "How pictures are labelled.");
-  section.add("top", top, "classes that are told of each picture, the likeliest first").range(1, 1000000);
-  section.add("batch", batch, "pictures that are labelled at once").range(1, 65536);
+  section.add("top", top, "number of most likely classes to print per picture").range(1, 1000000);
+  section.add("batch", batch, "pictures per batch").range(1, 65536);
   section.add("workers", workers, "threads that read pictures").range(1, 256);
 }
 

@@ -1,5 +1,9 @@
 #include "nascent/train/run_options.h"
 
+#include <algorithm>
+#include <thread>
+
+#include "nascent/core/error.h"
 #include "nascent/nn/engine.h"
 #include "nascent/nn/memory_estimate.h"
 #include "nascent/nn/threads.h"
@@ -9,23 +13,27 @@ namespace nascent {
 void RunOptions::declare_computing(OptionTable& table) {
   auto section = table.section("run", "Where and how a run happens.");
   section.add("seed", seed, "random seed; the same seed and number of threads give the same result").at_least(0);
-  section.add("threads", threads, "threads that compute; 0: one per core").range(0, 1024);
-  section.add("engine", engine, "how cells are computed: by fused kernels or by LibTorch's plain operations")
+  section.add("threads", threads, "number of compute threads; 0: one per core").range(0, 1024);
+  section.add("engine", engine, "compute cells with fused kernels or with LibTorch's plain operations")
       .one_of({"fused", "reference"});
 }
 
 void RunOptions::declare(OptionTable& table) {
   declare_computing(table);
   auto section = table.section("run", "");
-  section.add("memory", memory, "GB that a step may take; 0: what is available").at_least(0);
-  section.add("out", out, "folder of the run; empty: a new one under runs/");
-  section.add("overwrite", overwrite, "replace a run that is there already");
-  section.add("checkpoint-seconds", checkpoint_seconds, "write a checkpoint when the last one is this old").at_least(0);
-  section.add("checkpoint-steps", checkpoint_steps, "write a checkpoint every so many steps; 0: by time only")
-      .at_least(0);
+  section.add("memory", memory, "memory limit for a training step in GB; 0: what is available").at_least(0);
+  section.add("out", out, "run folder; empty: a new one under runs/");
+  section.add("overwrite", overwrite, "replace an existing run");
+  section.add("checkpoint-seconds", checkpoint_seconds, "seconds between checkpoints").at_least(0);
+  section.add("checkpoint-steps", checkpoint_steps, "steps between checkpoints; 0: by time only").at_least(0);
 }
 
 void RunOptions::apply() const {
+  const int cores = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+  if (const int most = std::max(64, 4 * cores); threads > most) {
+    fail("run.threads is {}, but there are {} cores, and more threads only wait for one another. Give {}, or 0.",
+         threads, cores, cores);
+  }
   use_threads(threads);
   use_engine(engine_named(engine));
 }

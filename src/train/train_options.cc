@@ -10,7 +10,7 @@ constexpr const char* kHelp = "Training of one network.";
 }  // namespace
 
 void TrainOptions::declare(OptionTable& table) {
-  table.section(kSection, kHelp).add("epochs", epochs, "passes over the training data").range(1, 1000000);
+  table.section(kSection, kHelp).add("epochs", epochs, "number of epochs").range(1, 1000000);
   declare_rest(table);
 }
 
@@ -25,7 +25,7 @@ void TrainOptions::declare_rest(OptionTable& table) {
   auto section = table.section(kSection, kHelp);
   optimizer.declare(table, kSection, kHelp, /*bare_flags=*/true);
   schedule.declare(table, kSection);
-  section.add("label-smoothing", label_smoothing, "share of the target spread evenly over all classes").range(0, 1);
+  section.add("label-smoothing", label_smoothing, "label smoothing").range(0, 1);
   section.add("auxiliary-weight", auxiliary_weight, "weight of the auxiliary head's loss").range(0, 100);
   section.add("ema", ema, "decay of a moving average of the weights that is evaluated and saved instead; 0: off")
       .range(0, 0.9999999);

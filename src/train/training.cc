@@ -15,12 +15,12 @@ namespace nascent {
 
 void TrainingOptions::declare(OptionTable& table) {
   auto section = table.section("train", "Training of one network.");
-  section.add("genotype", genotype,
-              "what to train: a shipped name, a search's run folder, a file, or text in any form ('nascent genotype' "
-              "shows them)");
-  section.add("space", space,
-              "space of the genotype, by name or from a .toml file; empty: the one that the genotype names");
-  section.add("initialiser", initialiser, "how weights start").one_of(Initialiser::Registry::instance().names());
+  section.add(
+      "genotype", genotype,
+      "architecture to train: a built-in name, the run folder of a search, a file, or text in any form ('nascent "
+      "genotype' shows them)");
+  section.add("space", space, "space of the genotype, a name or a .toml file; empty: the one named in the genotype");
+  section.add("initialiser", initialiser, "weight initialiser").one_of(Initialiser::Registry::instance().names());
   section
       .add("snapshots", snapshots,
            "keep the weights of the start and of every so many epochs in the run's folder snapshots, for 'nascent "
@@ -67,7 +67,7 @@ void save_trained(const std::filesystem::path& path, const Trainer& trainer, con
   Model model;
   model.genotype = facts.genotype;
   model.network_options = facts.options.network;
-  remember_data(model, facts.data, facts.options.data, static_cast<uint64_t>(facts.options.run.seed));
+  remember_data(model, facts.data, facts.options.data, facts.options.images_seed());
   model.results = result;
   model.network = trainer.network();
   save_model(model, path);
@@ -120,25 +120,32 @@ void judge(Trainer& trainer, const ModelFacts& facts, const RunDirectory& direct
   save_trained(directory.path() / "best.nascent", trainer, facts, result.to_json()["best"]);
 }
 
+// The purpose of the training loader's random streams: those who share images still see them in orders of their own.
+std::string order_of(const TrainingOptions& options) {
+  const auto seed = static_cast<uint64_t>(options.run.seed);
+  return seed == options.images_seed() ? "train" : fmt::format("train {}", seed);
+}
+
 }  // namespace
 
 TrainingResult train(const TrainingOptions& options, Session& session) {
   options.run.apply();
   if (options.genotype.empty()) {
-    fail("nascent train: --genotype is missing, as in --genotype darts-v2 or --genotype runs/search-darts-1.");
+    fail(
+        "nascent train: --genotype is missing, as in 'nascent train darts-v2' or 'nascent train runs/search-darts-1'.");
   }
   const Genotype genotype = find_genotype(options.genotype);
   const auto space = space_of_genotype(options.genotype, options.space);
   const auto seed = static_cast<uint64_t>(options.run.seed);
-  const ImageData data(options.data, seed);
+  const ImageData data(options.data, options.images_seed());
   const NetworkPlan plan = plan_network(*space, genotype, options.network, data.shape(), data.classes());
   const std::string memory = options.run.check_memory(plan, options.data.batch);
   // Without held-out data the test part is only watched: the last weights are what is reported, not the best on it.
   Trainer trainer(std::make_shared<Network>(plan, seed, options.initialiser),
-                  data.training(data.split().train, "train"),
+                  data.training(data.split().train, order_of(options)),
                   data.split().valid.empty() ? data.testing() : data.evaluation(data.split().valid), options.train,
-                  options.network.drop_path, seed);
-  session.begin(genotype.space, {{"Genotype", options.genotype}, {"Data set", options.data.name}});
+                  options.network.drop_path, seed, data.split().valid.empty() ? "test" : "valid");
+  session.begin(genotype.space, {{"Genotype", options.genotype}, {"Data set", options.data.name}}, data.digest());
   TrainingResult result{.parameters = count_parameters(plan), .multiply_adds = count_multiply_adds(plan)};
   session.run([&] {
     session.directory().write_genotype(genotype);

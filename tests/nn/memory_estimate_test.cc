@@ -57,8 +57,9 @@ void take_step(const Workload& workload) {
   std::vector<at::Tensor> velocities;
   Mixture mixture;
   if (network.is_mixed()) {
-    for (const CellChoices& cell : find_space(workload.plan.space)->cells()) {
-      const auto ops = static_cast<int64_t>(find_space(workload.plan.space)->ops().size());
+    const auto space = find_space(workload.plan.space);
+    for (const CellChoices& cell : space->cells()) {
+      const auto ops = static_cast<int64_t>(space->ops().size());
       mixture[cell.type].ops = at::full({Space::sites(cell), ops}, 1.0 / static_cast<double>(ops)).requires_grad_();
       mixture[cell.type].edges = at::full({static_cast<int64_t>(Space::edges(cell).size())}, 0.5).requires_grad_();
     }

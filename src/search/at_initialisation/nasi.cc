@@ -14,24 +14,27 @@ namespace nascent {
 
 void NasiOptions::declare(OptionTable& table) {
   auto section = table.section("nasi", "NASI: search at initialisation.");
-  section.add("steps", steps, "sampled architectures that the gradient is averaged over").range(1, 1e7);
-  section.add("mu", mu, "penalty on what exceeds nu").range(0, 1e6);
-  section.add("constraint", constraint, "nu is fixed, or follows the samples").one_of({"fixed", "adaptive"});
-  section.add("nu", nu, "bound of the trace norm, at the start where adaptive; 0: from 50 samples").at_least(0);
-  section.add("average", average, "of the samples' traces, for nu").one_of({"median", "mean"});
-  section.add("enlarge", enlarge, "nu is so many times that average").range(1e-3, 1e3);
+  section.add("steps", steps, "number of sampled architectures over which the gradient is averaged").range(1, 1e7);
+  section.add("mu", mu, "penalty coefficient for exceeding nu").range(0, 1e6);
+  section.add("constraint", constraint, "whether nu is fixed or adapts to the samples").one_of({"fixed", "adaptive"});
+  section.add("nu", nu, "bound on the trace norm (initial value if adaptive); 0: estimated from 50 samples")
+      .at_least(0);
+  section.add("average", average, "average of the samples' traces used to set nu").one_of({"median", "mean"});
+  section.add("enlarge", enlarge, "nu is this multiple of that average").range(1e-3, 1e3);
   section
       .add("estimator", estimator,
-           "of the gradient: through the samples, by the likelihood of their outcomes, or by regression on what they "
-           "chose")
+           "gradient estimator: straight-through samples, likelihood ratio, or least-squares regression on the sampled "
+           "choices")
       .one_of({"straight-through", "likelihood-ratio", "least-squares"});
-  section.add("temperature", temperature, "of the Gumbel softmax").range(1e-3, 1e3).flag("nasi.temperature");
-  section.add("run", run, "straight-through: candidates that run: all, or only those sampled, cheaper and noisier")
+  section.add("temperature", temperature, "temperature of the Gumbel softmax")
+      .range(1e-3, 1e3)
+      .flag("nasi.temperature");
+  section.add("run", run, "straight-through: evaluate all candidates, or only the sampled ones (cheaper, noisier)")
       .one_of({"all", "sampled"})
       .flag("candidates");
   section
       .add("second-derivatives", second_derivatives,
-           "straight-through: exactly (double backward), or faster and rougher by finite differences")
+           "straight-through: exact (double backward), or finite differences (faster, less accurate)")
       .one_of({"exact", "finite"})
       .flag("nasi.second-derivatives");
 }

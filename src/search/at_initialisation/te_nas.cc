@@ -16,11 +16,10 @@ namespace nascent {
 
 void TeNasOptions::declare(OptionTable& table) {
   auto section = table.section("te-nas", "TE-NAS: search by pruning.");
-  section.add("repeats", repeats, "initialisations that each change is averaged over").range(1, 1000);
-  section.add("kernel-images", batch, "images of the tangent kernel").range(2, 4096);
-  section.add("kernel-channels", channels, "channels of the network that the tangent kernel is taken from")
-      .range(1, 1024);
-  section.add("region-images", regions, "patches of 3x3 pixels that linear regions are counted with").range(2, 1000000);
+  section.add("repeats", repeats, "random initialisations to average over").range(1, 1000);
+  section.add("kernel-images", batch, "number of images for the tangent kernel").range(2, 4096);
+  section.add("kernel-channels", channels, "channels of the network whose tangent kernel is computed").range(1, 1024);
+  section.add("region-images", regions, "number of 3x3 patches used to count linear regions").range(2, 1000000);
 }
 
 std::vector<std::pair<int, int>> pruning_ranks(const std::vector<PruningEffect>& effects) {

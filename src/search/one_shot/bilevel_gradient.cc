@@ -14,15 +14,15 @@ void GradientOptions::declare(OptionTable& table) {
       .one_of(ArchitectureGradient::Registry::instance().names());
   section
       .add("second-derivatives", second_derivatives,
-           "unrolled and amended: exactly (double backward), or rougher and with less memory by finite differences, "
-           "with "
-           "steps in proportion to the weights or as DARTS has them")
+           "unrolled, amended: exact (double backward), or finite differences, which need less memory but are less "
+           "accurate: with steps relative to the weights (finite) or as in DARTS (finite-darts)")
       .one_of(differentiations());
-  section.add("amend", amend, "amended: the amending coefficient").range(0, 1e6);
-  section.add("entropy-bonus", entropy_bonus, "reinforce: reward of the policy's entropy").range(0, 1e3);
+  section.add("amend", amend, "amended: coefficient of the amending term").range(0, 1e6);
+  section.add("entropy-bonus", entropy_bonus, "reinforce: entropy bonus").range(0, 1e3);
   section.add("baseline-decay", baseline_decay, "reinforce: decay of the moving average of rewards").range(0, 1);
   section.add("policy-samples", policy_samples, "reinforce: architectures sampled per step").range(1, 1000);
-  section.add("bound", bound, "clipped gradient and xnas update: largest gradient of one image").range(1e-9, 1e9);
+  section.add("bound", bound, "clipped gradient, xnas update: bound on the gradient of a single image")
+      .range(1e-9, 1e9);
 }
 
 namespace {

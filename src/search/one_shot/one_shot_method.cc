@@ -6,6 +6,7 @@
 #include "nascent/nn/engine.h"
 #include "nascent/run/run_directory.h"
 #include "nascent/search/method.h"
+#include "nascent/search/one_shot/method_check.h"
 
 namespace nascent {
 namespace {
@@ -32,14 +33,24 @@ NetworkPlan supernet_plan(const Problem& problem) {
   return plan_supernet(*problem.space(), problem.options().network, data.shape(), data.classes());
 }
 
+// Before the supernet is built: one that does not fit must not take the memory that would be needed to say so.
+std::string checked_memory(const Problem& problem, const NetworkPlan& plan) {
+  const SearchOptions& options = problem.options();
+  check_method(options.one_shot, *problem.space());
+  const auto relaxation = Relaxation::Registry::instance().make(
+      options.one_shot.relaxation.relaxation,
+      RelaxationSetup{*problem.space(), options.one_shot.relaxation, problem.seed()});
+  const EngineScope scope(needs_plain_operations(options.one_shot) ? Engine::reference : engine());
+  return options.run.check_memory(plan, options.data.batch, relaxation->candidates_at_once());
+}
+
 class OneShotMethod : public Method {
  public:
   explicit OneShotMethod(const Problem& problem)
-      : problem_(problem), plan_(supernet_plan(problem)), searcher_(make_one_shot_search(problem)) {
-    const SearchOptions& options = problem.options();
-    const EngineScope scope(searcher_->needs_plain_operations() ? Engine::reference : engine());
-    memory_ = options.run.check_memory(plan_, options.data.batch, searcher_->candidates_at_once());
-  }
+      : problem_(problem),
+        plan_(supernet_plan(problem)),
+        memory_(checked_memory(problem, plan_)),
+        searcher_(make_one_shot_search(problem)) {}
 
   RunFacts facts() const override { return {{"Relaxation", problem_.options().one_shot.relaxation.relaxation}}; }
 
@@ -60,8 +71,8 @@ class OneShotMethod : public Method {
  private:
   const Problem& problem_;
   NetworkPlan plan_;
-  std::unique_ptr<OneShotSearch> searcher_;
   std::string memory_;
+  std::unique_ptr<OneShotSearch> searcher_;
 };
 
 NASCENT_REGISTER(

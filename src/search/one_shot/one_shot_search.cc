@@ -19,33 +19,32 @@ OneShotOptions::OneShotOptions() {
 }
 
 void OneShotOptions::declare(OptionTable& table) {
-  auto section = table.section("search", "Weight-sharing search: which point of the product of choices.");
-  section.add("epochs", epochs, "passes over the training part").range(1, 100000);
-  section.add("freeze-epochs", freeze_epochs, "epochs at the start in which only the weights learn").range(0, 100000);
-  section.add("objective", objective, "which data judges the architecture")
+  auto section = table.section("search", "Weight-sharing search.");
+  section.add("epochs", epochs, "epochs over the training split").range(1, 100000);
+  section.add("freeze-epochs", freeze_epochs, "initial epochs in which only the weights are trained").range(0, 100000);
+  section.add("objective", objective, "which data the architecture is optimised on")
       .one_of(Objective::Registry::instance().names());
   section
       .add("blocks", blocks,
-           "single level: a step moves both weights and architecture, on one batch or on two, or one of them, in turn "
-           "or "
-           "at random")
+           "single-level: update weights and architecture together (both: on one batch; two-batches: on two), or one "
+           "of them per step (cyclic, random)")
       .one_of({"both", "two-batches", "cyclic", "random"});
   section.add("discretisation", discretisation, "how the final cell is derived")
       .one_of(Discretisation::Registry::instance().names());
-  section.add("samples", samples, "best-sample: architectures that are compared").range(1, 1e6);
+  section.add("samples", samples, "best-sample: number of architectures to sample and compare").range(1, 1e6);
   section
       .add("judge-images", judge_images,
-           "held-out images (training images where nothing is held out) that score the supernet before and after "
+           "held-out images (training images if nothing is held out) used to evaluate the supernet before and after "
            "discretisation, every epoch; 0: none")
       .at_least(0);
-  section.add("auxiliary-weight", auxiliary_weight, "of the loss of the supernet's auxiliary head (network.auxiliary)")
+  section.add("auxiliary-weight", auxiliary_weight, "loss weight of the supernet's auxiliary head (network.auxiliary)")
       .range(0, 10);
   section.add("regularisers", regularisers,
-              "penalties on the architecture, each a name and a strength, as in \"entropy 0.1\"");
+              "penalties on the architecture, each a name and a strength, such as \"entropy 0.1\"");
   relaxation.declare(table);
   gradient.declare(table);
   update.declare(table);
-  weights.declare(table, "weights", "How the supernet's weights learn.");
+  weights.declare(table, "weights", "How the supernet's weights are trained.");
   schedule.declare(table, "weights");
 }
 
@@ -110,10 +109,10 @@ Genotype OneShotSearch::leaning() const {
 
 bool OneShotSearch::holds_out() const { return Objective::Registry::instance().at(options_.objective).facts.holds_out; }
 
-bool OneShotSearch::needs_plain_operations() const {
-  const auto& reads = ArchitectureGradient::Registry::instance().at(options_.gradient.gradient).facts.reads;
+bool needs_plain_operations(const OneShotOptions& options) {
+  const auto& reads = ArchitectureGradient::Registry::instance().at(options.gradient.gradient).facts.reads;
   return std::find(reads.begin(), reads.end(), "search.second-derivatives") != reads.end() &&
-         differentiation(options_.gradient.second_derivatives) == Differentiation::exact;
+         differentiation(options.gradient.second_derivatives) == Differentiation::exact;
 }
 
 Loader& OneShotSearch::judge() {

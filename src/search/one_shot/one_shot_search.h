@@ -53,6 +53,9 @@ enum class SearchData {
 };
 using LoaderMaker = std::function<std::unique_ptr<Loader>(SearchData)>;
 
+// True where a step takes second derivatives, which the kernels do not have.
+bool needs_plain_operations(const OneShotOptions& options);
+
 class OneShotSearch : public Job {
  public:
   // The objective decides which data is asked of `loaders`.
@@ -60,9 +63,6 @@ class OneShotSearch : public Job {
                 const OneShotOptions& options, uint64_t seed);
   ~OneShotSearch() override;
 
-  int candidates_at_once() const { return relaxation_->candidates_at_once(); }
-  // True where a step takes second derivatives, which the kernels do not have.
-  bool needs_plain_operations() const;
   // "128 images train weights and architecture", for people to read.
   std::string describe_data();
   // What the search has found so far, by its discretisation.

@@ -12,26 +12,28 @@ namespace nascent {
 
 void RelaxationOptions::declare(OptionTable& table) {
   auto section = table.section("search", "");
-  section.add("relaxation", relaxation, "how the candidates of a site are mixed")
+  section.add("relaxation", relaxation, "how the candidate operations of a site are mixed")
       .one_of(Relaxation::Registry::instance().names());
   section
-      .add("domain", domain,
-           "what the architecture parameters are: logits of a softmax, or points of a simplex; auto: as the relaxation "
-           "prefers")
+      .add(
+          "domain", domain,
+          "whether architecture parameters are softmax logits or points on the simplex; auto: whichever the relaxation "
+          "prefers")
       .one_of({"auto", "logits", "simplex"});
   section.add("edge-weights", edge_weights,
-              "every edge has a weight of its own, normalised over the edges into its node (PC-DARTS)");
-  section.add("exclude", exclude, "operations left out of the search, as in \"none\"");
-  section.add("spread", spread, "deviation of the initial logits").range(0, 10);
-  section.add("temperature", temperature, "of sampling relaxations, at the start").range(1e-6, 1e6);
-  section.add("temperature-end", temperature_end, "of sampling relaxations, at the end").range(1e-6, 1e6);
-  section.add("anneal", anneal, "how the temperature falls").one_of({"linear", "exponential"});
-  section.add("stretch-low", stretch_low, "gates: lower end of the stretched range").range(-10, -1e-6);
-  section.add("stretch-high", stretch_high, "gates: upper end of the stretched range").range(1.000001, 10);
-  section.add("sampled-ops", sampled_ops, "gates: operations that run per site and step; 0: all").range(0, 1000);
-  section.add("unsampled-weights", unsampled_weights,
-              "gumbel: add the weights of operations that do not run to the node, as the authors' code of GDAS does; "
-              "they are 0, but have a gradient");
+              "give every edge a weight, normalised over the edges into its node (PC-DARTS)");
+  section.add("exclude", exclude, "operations to exclude from the search, such as \"none\"");
+  section.add("spread", spread, "standard deviation of the initial logits").range(0, 10);
+  section.add("temperature", temperature, "initial temperature of sampling relaxations").range(1e-6, 1e6);
+  section.add("temperature-end", temperature_end, "final temperature of sampling relaxations").range(1e-6, 1e6);
+  section.add("anneal", anneal, "temperature schedule").one_of({"linear", "exponential"});
+  section.add("stretch-low", stretch_low, "gates: lower bound of the stretched interval").range(-10, -1e-6);
+  section.add("stretch-high", stretch_high, "gates: upper bound of the stretched interval").range(1.000001, 10);
+  section.add("sampled-ops", sampled_ops, "gates: operations evaluated per site in each step; 0: all").range(0, 1000);
+  section.add(
+      "unsampled-weights", unsampled_weights,
+      "gumbel: add the weights of unsampled operations to the node, as the GDAS authors' code does; they are 0 but "
+      "have a gradient");
 }
 
 double RelaxationOptions::temperature_at(const SearchPlace& place) const {

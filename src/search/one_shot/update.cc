@@ -11,10 +11,10 @@ UpdateOptions::UpdateOptions() {
 }
 
 void UpdateOptions::declare(OptionTable& table) {
-  auto section = table.section("architecture", "How the architecture parameters learn.");
-  section.add("update", update, "what is done with the architecture's gradient")
+  auto section = table.section("architecture", "How the architecture parameters are updated.");
+  section.add("update", update, "update rule for the architecture parameters")
       .one_of(ArchitectureUpdate::Registry::instance().names());
-  section.add("floor", floor, "exponentiated gradient: no weight of an operation falls below it (1e-5 in GAEA's code)")
+  section.add("floor", floor, "exponentiated gradient: lower bound on the weight of an operation (1e-5 in GAEA's code)")
       .range(0, 0.1);
   optimizer.declare(table, "architecture", "");
 }
