@@ -53,4 +53,32 @@ void print_trials(const Invocation& invocation, const Json& mean) {
   }
 }
 
+void print_evaluation(const Invocation& invocation, const Json& result) {
+  if (result.contains("calibrated")) {
+    const Json& after = result.at("calibrated");
+    std::string temperatures;
+    for (const Json& temperature : after.at("temperatures"))
+      temperatures += fmt::format("{}{:.3f}", temperatures.empty() ? "" : ", ", temperature.get<double>());
+    invocation.print(fmt::format("Calibrated (temperatures {}): negative log-likelihood {:.4f}, ECE {:.4f}",
+                                 temperatures, after.at("loss").get<double>(),
+                                 after.at("calibration_error").get<double>()));
+  }
+  if (result.contains("curve")) {
+    invocation.print("  members  subsets      error       loss");
+    for (const Json& point : result.at("curve")) {
+      invocation.print(fmt::format("  {:>7}  {:>7}  {:>7.2f} %  {:>9.4f}", point.at("members").get<int>(),
+                                   point.at("subsets").get<int64_t>(), point.at("error").get<double>(),
+                                   point.at("loss").get<double>()));
+    }
+  }
+  if (result.contains("corrupted")) {
+    invocation.print("  error by severity           1        2        3        4        5");
+    for (const auto& [name, severities] : result.at("corrupted").items()) {
+      std::string line = fmt::format("  {:<20}", name);
+      for (const Json& point : severities) line += fmt::format("  {:>5.2f} %", point.at("error").get<double>());
+      invocation.print(line);
+    }
+  }
+}
+
 }  // namespace nascent

@@ -14,4 +14,7 @@ void print_figures(const Invocation& invocation, const Json& figures);
 // From mean_and_error() of such objects.
 void print_trials(const Invocation& invocation, const Json& mean);
 
+// What 'nascent ensemble eval' tells besides: calibration, curve, corruptions.
+void print_evaluation(const Invocation& invocation, const Json& result);
+
 }  // namespace nascent

@@ -35,6 +35,10 @@ void EnsembleOptions::declare(OptionTable& table) {
       .one_of({"shared", "train"});
   section.add("norms", norms, "what batch norms go by under shared weights").one_of(norm_statistics_names());
   section.add("judge-images", judge_images, "held-out images that judge; 0: all").at_least(0).flag("ensemble-images");
+  section
+      .add("test-images", test_images,
+           "test images that what is found is scored on under shared weights; they choose nothing; 0: none")
+      .at_least(0);
   section.add("when", when, "the posterior learns when the supernet is trained, or beside it")
       .one_of({"post-training", "best-response"});
   section.add("fair", fair, "paths of the supernet: drawn uniformly, or each operation once in as many steps")
@@ -64,12 +68,13 @@ void EnsembleOptions::resolve(const std::string& resume) {
   const auto& facts = EnsembleMethod::Registry::instance().at(method).facts;
   if (facts.searches && genotype.empty() && !(search.data.valid_fraction > 0 || !search.data.split_file.empty()))
     fail("A search for an ensemble needs held-out images to judge by; --valid-fraction is 0 (0.3 as in NESBS).");
-  if (method == "nes-rs" && members > pool) {
-    fail(
-        "An ensemble of {} members was asked for, but the pool has only {}; make the pool larger or the ensemble "
-        "smaller.",
-        members, pool);
-  }
+  const auto require_pool = [&](const std::string& name, int size, const std::string& flag) {
+    if (method != name || members <= size) return;
+    fail("An ensemble of {} members was asked for, but the pool has only {}; raise {} or lower --members.", members,
+         size, flag);
+  };
+  require_pool("nes-rs", pool, "--pool");
+  require_pool("nes-re", networks, "--networks");
   if (fair == "strict") search.one_shot.relaxation.relaxation = "fair-path";
   search.resolve(resume);
 }

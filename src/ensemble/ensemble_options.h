@@ -18,6 +18,7 @@ struct EnsembleOptions {
   std::string judge = "shared";  // or "train"
   std::string norms = "batch";   // of shared weights
   int judge_images = 0;          // held-out images that judge; 0: all
+  int test_images = 0;           // that ensembles are tested on under shared weights; 0: none
 
   std::string when = "post-training";   // or "best-response": when the posterior learns
   std::string fair = "uniform";         // or "strict": how the supernet's paths are drawn

@@ -6,6 +6,7 @@
 #include "nascent/core/log.h"
 #include "nascent/core/recipes.h"
 #include "nascent/data/image_data.h"
+#include "nascent/run/ensemble_figures.h"
 #include "nascent/search/search.h"
 #include "nascent/train/model.h"
 #include "nascent/train/training.h"
@@ -55,6 +56,10 @@ class EnsembleSearch {
     // What another run left is looked at before this one begins.
     if (needs_supernet() && !options.supernet.empty())
       supernet_.emplace(load_supernet(options.supernet, space_->name()));
+    if (facts_.posterior && !options.posterior.empty()) {
+      ArchitecturePosterior trial(*space_, {.temperature = options.learning.tau}, seed_);
+      load_posterior(options.posterior, trial);
+    }
     if (!options.genotype.empty()) space_->validate(find_genotype(options.genotype));
   }
 
@@ -84,6 +89,7 @@ class EnsembleSearch {
     result.facts = facts_of(found, *judge);
     write_file(folder / "ensemble.json", result.ensemble.to_json().dump(2) + "\n");
     session_.directory().write_genotype(found.members.front());
+    write_ensemble_figures(result.facts, folder / "figures", options_.search.space);
     session_.conclude(result.facts);
     result.directory = folder;
     result.report = session_.directory().report_path();
@@ -151,7 +157,7 @@ class EnsembleSearch {
     const Combination how = combination(options_.combine);
     if (needs_supernet() && options_.judge == "shared") {
       return std::make_unique<SharedWeightsJudge>(
-          *supernet_, SharedWeightsOptions{options_.norms, options_.judge_images}, folder, how);
+          *supernet_, SharedWeightsOptions{options_.norms, options_.judge_images, options_.test_images}, folder, how);
     }
     return std::make_unique<TrainedJudge>(
         [this](const Genotype& genotype, int64_t number) { return trained(genotype, number); }, folder, how);
@@ -201,13 +207,18 @@ class EnsembleSearch {
       const EnsembleFigures figures =
           ensemble_figures(judge.members(found.members), judge.labels(), judge.combine(), found.weights);
       facts["estimated"] = figures.to_json();
+      if (const auto tested = judge.test(found.members, found.weights)) facts["shared_test"] = tested->to_json();
     }
-    if (posterior_) facts["posterior"] = posterior_facts();
+    if (posterior_) facts["posterior"] = posterior_facts(judge);
     if (supernet_ && options_.when == "post-training") facts["fairness"] = fairness();
     return facts;
   }
 
-  Json posterior_facts() const {
+  // With what the judge says of the most probable architecture (Fig. 5.5); it is not part of the search's budget.
+  Json posterior_facts(EnsembleJudge& judge) const {
+    const Genotype likely = posterior_->most_probable();
+    const Members alone = judge.members({likely});
+    const auto tested = judge.test({likely}, {});
     Json cells = Json::object();
     const auto entropies = posterior_->entropies();
     const Mixture probabilities = posterior_->probabilities();
@@ -226,6 +237,12 @@ class EnsembleSearch {
     }
     return {{"tau", posterior_->temperature()},
             {"divergence", posterior_->divergence().item<double>()},
+            {"most_probable",
+             {{"cell", Json::parse(to_text(likely, "json"))},
+              {"test_error", tested ? Json(tested->error) : Json()},
+              {"log_probability", posterior_->log_probability(likely)},
+              {"error", error_of(alone[0], judge.labels())},
+              {"loss", negative_log_likelihood(alone[0], judge.labels())}}},
             {"ops", space_->ops()},
             {"cells", std::move(cells)}};
   }

@@ -1,26 +1,39 @@
 #include "nascent/ensemble/ensemble_training.h"
 
+#include <atomic>
 #include <cmath>
+#include <exception>
+#include <mutex>
+#include <thread>
 
 #include "nascent/core/error.h"
-#include "nascent/core/files.h"
 #include "nascent/core/log.h"
 #include "nascent/data/image_data.h"
-#include "nascent/ensemble/ensemble_evaluation.h"
+#include "nascent/ensemble/member_images.h"
+#include "nascent/run/ensemble_figures.h"
+#include "nascent/train/model_data.h"
 
 namespace nascent {
 
 void EnsembleTrainingOptions::declare(OptionTable& table) {
   auto section = table.section("ensemble", "Which ensemble is trained.");
   section.add("ensemble", ensemble, "folder of the search that found it");
+  section.add("at-once", at_once, "members that are trained side by side; of several, each has one thread")
+      .range(1, 1024);
   training.declare(table);
 }
 
 void EnsembleTrainingOptions::resolve(const std::string& resume) {
   if (!training.genotype.empty())
     fail("--genotype: the members of an ensemble are those that its search found; leave it out.");
-  if (ensemble.empty() || !training.network.skeleton.empty()) return;
-  training.network.skeleton = find_space(EnsembleDescription::load(ensemble).space)->skeleton();
+  if (ensemble.empty()) return;
+  ensemble = std::filesystem::absolute(ensemble).lexically_normal().string();  // for a resume from elsewhere
+  const EnsembleDescription found = EnsembleDescription::load(ensemble);
+  if (found.kind == MemberKind::snapshots && training.train.epochs < found.passes) {
+    fail("{} epochs cannot hold {} cycles of a snapshot ensemble; train at least an epoch a member.",
+         training.train.epochs, found.passes);
+  }
+  if (training.network.skeleton.empty()) training.network.skeleton = find_space(found.space)->skeleton();
   training.resolve(resume);
 }
 
@@ -38,7 +51,6 @@ class EnsembleTraining {
   }
 
   EnsembleTrainingResult run() {
-    keep_split();
     EnsembleModel model;
     model.weights = ensemble_.weights;
     model.combine = combination(ensemble_.combine);
@@ -51,7 +63,7 @@ class EnsembleTraining {
     if (ensemble_.kind == MemberKind::snapshots) {
       trained.push_back(train_snapshots_of(model));
     } else {
-      for (size_t i = 0; i < ensemble_.members.size(); ++i) trained.push_back(train_member(i, model));
+      trained = train_members(model);
     }
     EnsembleTrainingResult result;
     result.directory = session_.directory().path();
@@ -59,47 +71,64 @@ class EnsembleTraining {
     save_ensemble(model, result.model);
     session_.directory().write_genotype(ensemble_.members.front());
     result.facts = facts_of(model, trained);
+    write_ensemble_figures(result.facts, result.directory / "figures", ensemble_.members.front().space);
     session_.conclude(result.facts);
     result.report = session_.directory().report_path();
     return result;
   }
 
  private:
-  // The split depends on the seed, which differs from member to member: what one holds out, the others must too.
-  void keep_split() {
-    const DataOptions& data = options_.training.data;
-    if (data.valid_fraction == 0 || !data.split_file.empty()) return;
-    const ImageData images(data, static_cast<uint64_t>(options_.training.run.seed));
-    std::string lines;
-    for (const int64_t index : images.split().train) lines += fmt::format("{}\n", index);
-    split_ = (std::filesystem::absolute(session_.directory().path()) / "split.txt").string();
-    write_file(split_, lines);
-  }
-
-  DataOptions data_of_all() const {
-    DataOptions data = options_.training.data;
-    if (!split_.empty()) data.split_file = split_;
-    return data;
-  }
-
   TrainingOptions training_of(size_t index) const {
     TrainingOptions training = options_.training;
     training.genotype = to_text(ensemble_.members[index], "json");
     training.space = ensemble_.space;
+    // Which images there are, and which are held out, is the same for all; their order is not.
+    if (training.data_seed < 0) training.data_seed = training.run.seed;
     training.run.seed += static_cast<int64_t>(index);
-    training.run.out.clear();
-    if (!split_.empty()) training.data.split_file = split_;
     return training;
   }
 
-  Json train_member(size_t index, EnsembleModel& model) {
-    const std::string folder = fmt::format("member-{}", index + 1);
+  // Some at a time. What is the ensemble's own run is touched by one thread after another.
+  Json train_members(EnsembleModel& model) {
+    const size_t count = ensemble_.members.size();
+    std::vector<Json> results(count);
+    std::atomic<size_t> next{0};
+    std::exception_ptr failure;
+    const auto work = [&] {
+      for (size_t i = next++; i < count; i = next++) {
+        try {
+          results[i] = train_member(i);
+        } catch (...) {
+          const std::lock_guard lock(mutex_);
+          if (!failure) failure = std::current_exception();
+          next = count;  // no further one is begun
+        }
+      }
+    };
+    std::vector<std::thread> team;
+    for (size_t i = 1; i < std::min(static_cast<size_t>(options_.at_once), count); ++i) team.emplace_back(work);
+    work();
+    for (std::thread& thread : team) thread.join();
+    options_.training.run.apply();  // as many threads as before
+    if (failure) std::rethrow_exception(failure);
+    for (size_t i = 0; i < count; ++i)
+      model.members.push_back(load_model(session_.directory().path() / member_folder(i) / "model.nascent"));
+    return results;
+  }
+
+  static std::string member_folder(size_t index) { return fmt::format("member-{}", index + 1); }
+
+  Json train_member(size_t index) {
+    std::unique_lock lock(mutex_);
     log::info("Member {} of {}", index + 1, ensemble_.members.size());
-    Json result =
-        session_.part(folder, {.verb = "train", .command = session_.command(), .recipe = session_.start().recipe},
-                      training_of(index), [](const TrainingOptions& options, Session& part) { train(options, part); });
-    model.members.push_back(load_model(session_.directory().path() / folder / "model.nascent"));
-    return result;
+    const bool alone = options_.at_once == 1;
+    return session_.part(member_folder(index),
+                         {.verb = "train", .command = session_.command(), .recipe = session_.start().recipe},
+                         training_of(index), [&](TrainingOptions options, Session& part) {
+                           lock.unlock();
+                           if (!alone) options.run.threads = 1;
+                           train(options, part);
+                         });
   }
 
   Json train_snapshots_of(EnsembleModel& model) {
@@ -115,19 +144,17 @@ class EnsembleTraining {
     return result;
   }
 
+  MemberPredictions predictions(const EnsembleModel& model, MemberImages which) const {
+    const auto batches = [&](const Model& member) {
+      return member_images(member, unknown_data(), options_.training.images_seed(), which);
+    };
+    return predict_members(model, batches);
+  }
+
   Json facts_of(const EnsembleModel& model, const Json& trained) const {
-    const auto seed = static_cast<uint64_t>(options_.training.run.seed);
     Json cells = Json::array();
     for (const Model& member : model.members) cells.push_back(Json::parse(to_text(member.genotype, "json")));
-    const ImageData data(data_of_all(), seed);
-    const bool holds_out = !data.split().valid.empty();
-    const auto loader = [&](bool valid) -> LoaderFor {
-      return [this, seed, valid](const Model& member) {
-        const ImageData own(data_of_all(), seed, member.statistics);
-        return valid ? own.evaluation(own.split().valid) : own.testing();
-      };
-    };
-    const MemberPredictions test = predict_members(model, loader(false));
+    const MemberPredictions test = predictions(model, MemberImages::test);
     Json facts = {{"kind", kind_name(ensemble_.kind)},
                   {"members", model.members.size()},
                   {"parameters", model.parameters()},
@@ -137,8 +164,9 @@ class EnsembleTraining {
     const EnsembleFigures figures = ensemble_figures(test.members, test.labels, model.combine, model.weights);
     facts["test_top1"] = 100 - figures.error;
     facts["test"] = figures.to_json();
-    if (holds_out) {
-      const MemberPredictions valid = predict_members(model, loader(true));
+    const DataOptions& data = options_.training.data;
+    if (data.valid_fraction > 0 || !data.split_file.empty()) {
+      const MemberPredictions valid = predictions(model, MemberImages::held_out);
       facts["valid"] = ensemble_figures(valid.members, valid.labels, model.combine, model.weights).to_json();
     }
     return facts;
@@ -147,7 +175,7 @@ class EnsembleTraining {
   const EnsembleTrainingOptions& options_;
   Session& session_;
   EnsembleDescription ensemble_;
-  std::string split_;  // file of the training images' indices; empty: none are held out
+  std::mutex mutex_;
 };
 
 // A training that writes its weights at the end of every cycle of the learning rate.
@@ -185,14 +213,10 @@ class SnapshotTraining : public Job {
 void train_snapshots(const TrainingOptions& options, Session& session) {
   options.run.apply();
   const int cycles = static_cast<int>(std::lround(options.train.epochs / options.train.schedule.step_epochs));
-  if (options.train.epochs < cycles) {
-    fail("{} epochs cannot hold {} cycles of a snapshot ensemble; train at least an epoch a member.",
-         options.train.epochs, cycles);
-  }
   const Genotype genotype = find_genotype(options.genotype);
   const auto space = find_space(options.space.empty() ? genotype.space : options.space);
   const auto seed = static_cast<uint64_t>(options.run.seed);
-  const ImageData data(options.data, seed);
+  const ImageData data(options.data, options.images_seed());
   const NetworkPlan plan = plan_network(*space, genotype, options.network, data.shape(), data.classes());
   Trainer trainer(std::make_shared<Network>(plan, seed, options.initialiser),
                   data.training(data.split().train, "train"),
@@ -201,13 +225,11 @@ void train_snapshots(const TrainingOptions& options, Session& session) {
   session.begin(genotype.space, {{"Genotype", "snapshots"}, {"Data set", options.data.name}});
   session.run([&] {
     session.directory().write_genotype(genotype);
-    Model model{.genotype = genotype,
-                .network_options = options.network,
-                .input = data.shape(),
-                .class_names = data.class_names(),
-                .eval_transforms = data.eval_transforms(),
-                .statistics = data.statistics(),
-                .network = trainer.network()};
+    Model model;
+    model.genotype = genotype;
+    model.network_options = options.network;
+    model.network = trainer.network();
+    remember_data(model, data, options.data, options.images_seed());
     // Snapshots of one training may be averaged (soup.h); this says that they are.
     model.results["training"] = fmt::format("{} seed {}", options.genotype, options.run.seed);
     SnapshotTraining job(trainer, cycles, [&](int cycle) {

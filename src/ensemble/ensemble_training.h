@@ -11,7 +11,8 @@ namespace nascent {
 
 struct EnsembleTrainingOptions {
   std::string ensemble{};      // folder of the search that found it
-  TrainingOptions training{};  // of every member; the seed counts up from member to member
+  int at_once = 1;             // members that are trained side by side, each with one thread where there are several
+  TrainingOptions training{};  // of every member; the seed counts up from member to member, their images are the same
 
   void declare(OptionTable& table);
   void resolve(const std::string& resume = "");

@@ -53,16 +53,30 @@ SharedWeightsJudge::SharedWeightsJudge(const Supernet& supernet, const SharedWei
       supernet_(supernet),
       options_(options),
       judging_(supernet.judging()),
-      training_(supernet.training()) {}
+      training_(supernet.training()),
+      testing_(supernet.testing()) {}
 
-Predictions SharedWeightsJudge::evaluate(const Genotype& genotype) {
+Predictions SharedWeightsJudge::answers(const Genotype& genotype, Loader& loader, int64_t images) {
   supernet_.space->validate(genotype);
   const Mixture mixture = one_hot(*supernet_.space, genotype);
-  return predict(*supernet_.network, *judging_,
+  return predict(*supernet_.network, loader,
                  {.norms = norm_statistics(options_.norms),
-                  .images = options_.images,
+                  .images = images,
                   .recalibration = training_.get(),
                   .context = {.mixture = &mixture}});
+}
+
+std::optional<EnsembleFigures> SharedWeightsJudge::test(const std::vector<Genotype>& genotypes,
+                                                        const std::vector<double>& weights) {
+  if (options_.test_images == 0) return std::nullopt;
+  Members members;
+  Labels labels;
+  for (const Genotype& genotype : genotypes) {
+    Predictions found = answers(genotype, *testing_, options_.test_images);
+    members.push_back(std::move(found.probabilities));
+    labels = std::move(found.labels);
+  }
+  return ensemble_figures(members, labels, combine(), weights);
 }
 
 }  // namespace nascent

@@ -7,10 +7,11 @@
 #include <filesystem>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 
 #include "nascent/core/progress.h"
-#include "nascent/ensemble/combination.h"
+#include "nascent/ensemble/figures.h"
 #include "nascent/ensemble/supernet.h"
 
 namespace nascent {
@@ -28,6 +29,11 @@ class EnsembleJudge {
   Members members(const std::vector<Genotype>& genotypes);
   // Negative log-likelihood of the combined prediction; counts as an ensemble judged.
   double loss(const std::vector<Genotype>& genotypes);
+
+  // Figures of the combined prediction on test images, which choose nothing; nothing where none are asked for.
+  virtual std::optional<EnsembleFigures> test(const std::vector<Genotype>&, const std::vector<double>& /*weights*/) {
+    return std::nullopt;
+  }
 
   Combination combine() const { return combine_; }
   int64_t networks() const { return static_cast<int64_t>(known_.size()); }  // architectures evaluated
@@ -47,7 +53,8 @@ class EnsembleJudge {
 
 struct SharedWeightsOptions {
   std::string norms = "batch";
-  int64_t images = 0;  // 0: all held-out ones
+  int64_t images = 0;       // 0: all held-out ones
+  int64_t test_images = 0;  // that ensembles are tested on; 0: none
 };
 
 // With the weights of a supernet.
@@ -55,14 +62,18 @@ class SharedWeightsJudge : public EnsembleJudge {
  public:
   SharedWeightsJudge(const Supernet& supernet, const SharedWeightsOptions& options, std::filesystem::path folder,
                      Combination combine);
+  std::optional<EnsembleFigures> test(const std::vector<Genotype>& genotypes,
+                                      const std::vector<double>& weights) override;
 
  protected:
-  Predictions evaluate(const Genotype& genotype) override;
+  Predictions evaluate(const Genotype& genotype) override { return answers(genotype, *judging_, options_.images); }
 
  private:
+  Predictions answers(const Genotype& genotype, Loader& loader, int64_t images);
+
   const Supernet& supernet_;
   SharedWeightsOptions options_;
-  std::unique_ptr<Loader> judging_, training_;
+  std::unique_ptr<Loader> judging_, training_, testing_;
 };
 
 // By training each network: `train` leaves predictions on held-out images.

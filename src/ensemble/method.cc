@@ -34,6 +34,7 @@ void stop_if_asked() {
 FoundEnsemble best_of_rounds(const MethodSetup& setup, const DrawRound& draw) {
   FoundEnsemble best;
   best.loss = std::numeric_limits<double>::infinity();
+  std::optional<EnsembleFigures> tested;
   Progress progress("ensembles", setup.options.rounds);
   for (int round = 0; round < setup.options.rounds; ++round) {
     stop_if_asked();
@@ -43,11 +44,13 @@ FoundEnsemble best_of_rounds(const MethodSetup& setup, const DrawRound& draw) {
     if (loss < best.loss) {
       best.loss = loss;
       best.members = members;
+      tested = setup.judge.test(members, {});
     }
     line.update({{"loss", loss},
                  {"best", best.loss},
                  {"networks", setup.judge.networks()},
                  {"ensembles", setup.judge.ensembles()}});
+    if (tested) line["test_error"] = tested->error;
     best.trace.push_back(std::move(line));
     progress.advance(1, fmt::format("loss {:.4f}, best {:.4f}", loss, best.loss));
   }

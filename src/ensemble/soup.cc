@@ -6,6 +6,10 @@
 #include <numeric>
 
 #include "nascent/core/error.h"
+#include "nascent/ensemble/ensemble_model.h"
+#include "nascent/ensemble/member_images.h"
+#include "nascent/nn/threads.h"
+#include "nascent/train/evaluate.h"
 #include "nascent/train/weights.h"
 
 namespace nascent {
@@ -42,7 +46,8 @@ Model average(const std::vector<Model>& snapshots, const std::vector<size_t>& ch
 
 }  // namespace
 
-Soup greedy_soup(const std::vector<Model>& snapshots, const std::function<double(const Model&)>& accuracy) {
+Soup greedy_soup(const std::vector<Model>& snapshots, const std::function<double(const Model&)>& accuracy,
+                 const std::function<void(Model&)>& settle) {
   require_one_training(snapshots);
   std::vector<double> alone;
   for (const Model& snapshot : snapshots) alone.push_back(accuracy(snapshot));
@@ -54,10 +59,48 @@ Soup greedy_soup(const std::vector<Model>& snapshots, const std::function<double
     std::vector<size_t> more = soup.ingredients;
     more.push_back(order[i]);
     Model candidate = average(snapshots, more);
+    if (settle) settle(candidate);
     const double reached = accuracy(candidate);
     if (reached >= soup.accuracy) soup = {std::move(candidate), std::move(more), reached};
   }
   return soup;
+}
+
+void SoupOptions::declare(OptionTable& table) {
+  auto section = table.section("soup", "Snapshots of one training as one network.");
+  section.add("models", models, "snapshots, or the run that left them; they may stand after the verb too");
+  section.add("output", output, "file that the averaged model is written to");
+  data.declare(table);
+  table.section("run", "Where and how a run happens.")
+      .add("threads", threads, "number of compute threads; 0: one per core")
+      .range(0, 1024);
+}
+
+Json make_soup(const SoupOptions& options) {
+  constexpr int64_t kSettling = 50;  // batches that norms are gathered on
+  use_threads(options.threads);
+  if (options.models.empty())
+    fail("nascent ensemble soup: snapshots are missing: the run of a snapshot ensemble, or several snapshot files.");
+  const EnsembleModel ensemble = gather_ensemble(options.models);
+  const std::vector<Model>& snapshots = ensemble.members;
+  const uint64_t seed = ensemble.first().data_seed;
+  const auto images = [&](MemberImages which) { return member_images(snapshots[0], options.data, seed, which); };
+  require_one_training(snapshots);
+  const auto held_out = images(MemberImages::held_out), test = images(MemberImages::test),
+             training = images(MemberImages::training);
+  const auto accuracy = [&](const Model& model) { return evaluate(*model.network, *held_out).top1; };
+  const Soup soup =
+      greedy_soup(snapshots, accuracy, [&](Model& model) { recalibrate_norms(*model.network, *training, kSettling); });
+  save_model(soup.model, options.output);
+  std::vector<size_t> numbers;
+  for (const size_t i : soup.ingredients) numbers.push_back(i + 1);
+  return {{"snapshots", snapshots.size()},
+          {"ingredients", numbers},
+          {"valid_top1", soup.accuracy},
+          {"best_valid_top1", accuracy(snapshots[soup.ingredients[0]])},
+          {"test_top1", evaluate(*soup.model.network, *test).top1},
+          {"last_test_top1", evaluate(*snapshots.back().network, *test).top1},
+          {"model", options.output}};
 }
 
 }  // namespace nascent

@@ -27,6 +27,7 @@ std::unique_ptr<Loader> Supernet::judging() const { return data->evaluation(data
 std::unique_ptr<Loader> Supernet::learning(const std::string& purpose) const {
   return data->training(data->split().valid, purpose);
 }
+std::unique_ptr<Loader> Supernet::testing() const { return data->testing(); }
 std::unique_ptr<Loader> Supernet::training() const { return data->training(data->split().train, "recalibration"); }
 
 int64_t Supernet::steps() const {

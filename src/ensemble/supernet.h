@@ -21,6 +21,7 @@ struct Supernet {
   // Held-out images: as they are, in order; and shuffled, to learn from.
   std::unique_ptr<Loader> judging() const;
   std::unique_ptr<Loader> learning(const std::string& purpose) const;
+  std::unique_ptr<Loader> testing() const;
   // Training images, for batch norms.
   std::unique_ptr<Loader> training() const;
   int64_t steps() const;  // that it was trained for

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "nascent/run/html.h"
+#include "nascent/run/result_sentences.h"
 
 namespace nascent {
 namespace {
@@ -64,15 +65,17 @@ std::string shown(const Json& value) {
   return text.empty() ? "<span class=\"soft\">(empty)</span>" : html::escape(text);
 }
 
-std::string option_table(const std::vector<OptionRow>& options, bool mark) {
-  std::vector<html::Row> rows;
+// Rows that fold on a narrow screen: key, value and what it was, meaning.
+std::string option_list(const std::vector<OptionRow>& options, bool mark) {
+  std::string markup = "<dl class=\"options\">\n";
   for (const auto& option : options) {
-    rows.push_back({{fmt::format("<code>{}</code>", html::escape(option.key)), shown(option.value),
-                     option.changed ? shown(option.standard) : "",
-                     fmt::format("<span class=\"soft\">{}</span>", html::escape(option.meaning))},
-                    mark && option.changed ? "changed" : ""});
+    const std::string standard =
+        option.changed ? fmt::format("<small>default {}</small>", shown(option.standard)) : "";
+    markup += fmt::format("<div{}><dt><code>{}</code></dt><dd>{}{}</dd><dd class=\"meaning soft\">{}</dd></div>\n",
+                          mark && option.changed ? " class=\"changed\"" : "", html::escape(option.key),
+                          shown(option.value), standard, html::escape(option.meaning));
   }
-  return html::table({"option", "value", "default was", "meaning"}, rows);
+  return markup + "</dl>\n";
 }
 
 }  // namespace
@@ -80,6 +83,7 @@ std::string option_table(const std::vector<OptionRow>& options, bool mark) {
 std::string result_section(const RunDirectory& run) {
   Json result = run.result();
   if (!result.is_object()) return "";
+  const std::string sentences = result_sentences(run);
   // They have a section of their own, or are too long for a table.
   for (const char* key : {"stages", "comparison", "genotype", "trials", "curve", "defence", "transfer"}) result.erase(key);
   if (result.contains("kind")) {
@@ -88,7 +92,8 @@ std::string result_section(const RunDirectory& run) {
   if (result.empty()) return "";
   std::vector<html::Row> rows;
   add_rows(result, "", rows);
-  return html::section("Result", html::table({"", "value"}, rows));
+  const std::string table = html::table({"", "value"}, rows);
+  return html::section("Result", sentences.empty() ? table : sentences + html::details("All numbers", table));
 }
 
 std::string option_section(const RunDirectory& run) {
@@ -98,8 +103,8 @@ std::string option_section(const RunDirectory& run) {
   std::copy_if(all.begin(), all.end(), std::back_inserter(changed), [](const OptionRow& row) { return row.changed; });
   std::string markup =
       fmt::format("<p class=\"soft\">{} of {} differ from their defaults.</p>\n", changed.size(), all.size());
-  if (!changed.empty()) markup += option_table(changed, false);
-  markup += html::details(fmt::format("All {} options", all.size()), option_table(all, true));
+  if (!changed.empty()) markup += option_list(changed, false);
+  markup += html::details(fmt::format("All {} options", all.size()), option_list(all, true));
   return html::section("Options", markup);
 }
 

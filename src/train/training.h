@@ -20,13 +20,15 @@ struct TrainingOptions {
   std::string genotype{};  // as find_genotype() takes it, or the folder of a search
   std::string space{};     // "": the one that the genotype names
   std::string initialiser = "torch";
-  int snapshots = 0;  // every so many epochs the weights are kept, and those of the start; 0: never
+  int64_t data_seed = -1;  // chooses the images where not all are used, and those held out; -1: run.seed
+  int snapshots = 0;       // every so many epochs the weights are kept, and those of the start; 0: never
   TrainOptions train{};
   NetworkOptions network{};
   DataOptions data{};
   RunOptions run{};
 
   TrainingOptions() { data.valid_fraction = 0; }
+  uint64_t images_seed() const { return static_cast<uint64_t>(data_seed < 0 ? run.seed : data_seed); }
   void declare(OptionTable& table);  // sections "train", "network", "data", "run"
   // Puts what is used in the place of what was left open, so that what is kept with the run is what it ran with.
   void resolve(const std::string& resume = "");

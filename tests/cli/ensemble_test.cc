@@ -103,17 +103,65 @@ TEST_F(EnsembleVerbTest, SearchedTrainedAndScored) {
   EXPECT_EQ(whole.at("figures"), listed.at("figures"));
   EXPECT_EQ(whole.at("figures"), trained.at("test"));
   EXPECT_EQ(whole.at("parameters"), trained.at("parameters"));
-  const Json plain = json_of(joined({"eval", path("trained/ensemble.nascent")}, small_data()));
-  const Json same = scored({path("trained"), "--seed", "0"});  // that of `eval`
-  EXPECT_DOUBLE_EQ(plain.at("top1").get<double>(), same.at("top1").get<double>());
-  EXPECT_NEAR(plain.at("loss").get<double>(), same.at("figures").at("loss").get<double>(), 1e-9);
+  // Its own images need not be named.
+  const Json plain = json_of({"eval", path("trained/ensemble.nascent"), "--threads", "1"});
+  EXPECT_DOUBLE_EQ(plain.at("top1").get<double>(), whole.at("top1").get<double>());
+  EXPECT_NEAR(plain.at("loss").get<double>(), whole.at("figures").at("loss").get<double>(), 1e-9);
   const Json more = scored({path("trained"), "--curve", "--tsne", "--calibrate", "before", "--valid-fraction", "0.3",
-                            "--corruptions", "fog,jpeg"});
+                            "--corruptions", "fog,jpeg", "--out", path("scored")});
   EXPECT_EQ(more.at("curve").size(), 2u);
   EXPECT_EQ(more.at("corrupted").at("fog").size(), 5u);
   EXPECT_EQ(more.at("calibrated").at("temperatures").size(), 2u);
+  for (const std::string name : {"reliability", "reliability-calibrated", "disagreement", "errors", "tsne",
+                                 "members-error", "members-loss", "corruption-error", "corruption-ece"}) {
+    EXPECT_TRUE(std::filesystem::exists(folder_ / "scored" / "figures" / (name + ".csv"))) << name;
+    EXPECT_THAT(bytes("scored/report.html"), HasSubstr("Reliability"));
+  }
   const Json trials = scored({path("trained"), path("trained")});
   EXPECT_DOUBLE_EQ(trials.at("mean").at("error").at("standard_error").get<double>(), 0);
+
+  // Shared weights beside trained ones: two ensembles of one, one of two.
+  const Json agreed = json_of({"ensemble", "agreement", path("trained"), "--supernet", path("found"), "--sizes", "1,2",
+                               "--norms", "batch,recalibrated", "--permutations", "5", "--threads", "1"});
+  EXPECT_EQ(agreed.at("rows").size(), 8u);
+  EXPECT_EQ(agreed.at("rows")[0].at("ensembles"), 2);
+}
+
+TEST_F(EnsembleVerbTest, MembersSideBySideAreThoseOneAfterAnother) {
+  const std::vector<std::string> cell = {"--method",
+                                         "deep-ensemble",
+                                         "--genotype",
+                                         "|nor_conv_3x3~0|+|nor_conv_1x1~0|skip_connect~1|+|skip_connect~0|none~1|"
+                                         "avg_pool_3x3~2|",
+                                         "--members",
+                                         "3"};
+  json_of(search("found", cell));
+  const std::vector<std::string> held_out = {"--valid-fraction", "0.25", "--limit", "48"};
+  json_of(joined(train("found", "one"), held_out));
+  json_of(joined(train("found", "two"), joined(held_out, {"--at-once", "2"})));
+  EXPECT_EQ(bytes("one/ensemble.nascent"), bytes("two/ensemble.nascent"));
+  // Whichever seed a member has, its images are those of the others; so held-out ones are new to all.
+  const Json one = Json::parse(bytes("one/result.json"));
+  EXPECT_EQ(one.at("valid").at("images"), 12);
+  EXPECT_GT(one.at("test").at("disagreement").get<double>(), 0);
+  const Json calibrated = json_of({"ensemble", "eval", path("one"), "--calibrate", "after", "--threads", "1"});
+  EXPECT_EQ(calibrated.at("calibrated").at("images"), 12);
+  // Weights of different seeds do not average.
+  check_refusal({"ensemble", "soup", path("one"), "--output", path("soup.nascent")}, "different valleys");
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "soup.nascent"));
+}
+
+TEST_F(EnsembleVerbTest, SnapshotsMakeASoup) {
+  json_of(search("found", {"--method", "snapshot", "--genotype",
+                           "|nor_conv_3x3~0|+|nor_conv_1x1~0|skip_connect~1|+|skip_connect~0|none~1|avg_pool_3x3~2|"}));
+  check_refusal(joined(train("found", "short"), {"--epochs", "1"}), "at least an epoch a member");
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "short"));
+  json_of(joined(train("found", "trained"), {"--valid-fraction", "0.25"}));
+  const Json soup = json_of({"ensemble", "soup", path("trained"), "--output", path("soup.nascent"), "--threads", "1"});
+  EXPECT_GE(soup.at("valid_top1").get<double>(), soup.at("best_valid_top1").get<double>());
+  EXPECT_GE(soup.at("ingredients").size(), 1u);
+  const Json scored = json_of({"eval", path("soup.nascent"), "--threads", "1"});
+  EXPECT_DOUBLE_EQ(scored.at("top1").get<double>(), soup.at("test_top1").get<double>());
 }
 
 TEST_F(EnsembleVerbTest, EveryMethodFindsAnEnsemble) {
@@ -160,6 +208,9 @@ TEST_F(EnsembleVerbTest, MistakesAreRefusedWithTwo) {
   check_refusal(search("x", {"--valid-fraction", "0"}), "held-out images");
   check_refusal(search("x", {"--delta", "gird"}), "grid or bo");
   check_refusal(search("x", {"--supernet", path("nowhere")}), "no run folder");
+  check_refusal(search("x", {"--method", "mc", "--posterior", path("nowhere")}), "holds no posterior");
+  check_refusal(search("x", {"--method", "nes-re", "--members", "6", "--networks", "5"}), "raise --networks");
+  check_refusal({"ensemble", "agreement", path("nowhere"), "--threads", "1"}, "--supernet is missing");
   check_refusal(train("nowhere", "x"), "ensemble.json");
   check_refusal({"ensemble", "eval"}, "missing");
   EXPECT_FALSE(std::filesystem::exists(folder_ / "x"));
@@ -167,6 +218,21 @@ TEST_F(EnsembleVerbTest, MistakesAreRefusedWithTwo) {
   check_refusal(search("x", {"--method", "mc", "--supernet", path("first"), "--space", "darts"}),
                 "is of the space nasbench201");
   EXPECT_FALSE(std::filesystem::exists(folder_ / "x"));
+  // So sharp that all draws are the same.
+  check_refusal(search("sharp", {"--method", "mc", "--supernet", path("first"), "--posterior", path("first"), "--tau",
+                                 "0.00001"}),
+                "raise --tau");
+  json_of(train("first", "trained"));
+  check_refusal({"ensemble", "eval", path("trained"), "--corruptions", "fogg"}, "no such corruption");
+  check_refusal({"ensemble", "eval", path("trained"), "--calibrate", "after"}, "no held-out images");
+  // Members that know other classes.
+  const std::vector<std::string> other = {"train", "--genotype", path("first"), "--data",    "random",     "--size",
+                                          "32",    "--shape",    "3,8,8",       "--classes", "3",          "--batch",
+                                          "8",     "--threads",  "1",           "--epochs",  "1",          "--channels",
+                                          "4",     "--cells",    "1",           "--out",     path("other")};
+  json_of(other);
+  check_refusal({"ensemble", "eval", path("trained/member-1/model.nascent"), path("other/model.nascent")},
+                "the same classes");
 }
 
 }  // namespace

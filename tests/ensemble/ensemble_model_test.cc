@@ -84,6 +84,17 @@ TEST(Soup, AveragesSnapshotsWhileItHelps) {
   EXPECT_TRUE(at::allclose(soup.model.network->parameters()[0], goal));
 }
 
+// Averages are settled before they are judged; what is one snapshot's own is left as it is.
+TEST(Soup, SettlesAverages) {
+  std::vector<Model> snapshots = {small_model(1), small_model(2), small_model(3)};
+  for (Model& snapshot : snapshots) snapshot.results["training"] = "one";
+  int settled = 0;
+  const auto soup = greedy_soup(
+      snapshots, [&](const Model&) { return static_cast<double>(settled); }, [&](Model&) { ++settled; });
+  EXPECT_EQ(settled, 2);
+  EXPECT_EQ(soup.ingredients.size(), 3u);
+}
+
 TEST(Soup, RefusesDifferentTrainings) {
   std::vector<Model> models = {small_model(1), small_model(2)};
   models[0].results["training"] = "one";

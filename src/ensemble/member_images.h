@@ -1,0 +1,28 @@
+// Images for trained members: those that they were trained, validated and tested on, unless others are named.
+//
+//   const auto loader = member_images(member, unknown_data(), member.data_seed, MemberImages::test);
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "nascent/data/data_options.h"
+#include "nascent/data/loader.h"
+#include "nascent/train/model.h"
+
+namespace nascent {
+
+enum class MemberImages {
+  test,      // the data set's test part
+  held_out,  // what training left out of its images
+  training,  // what it was trained on, shuffled and as they are
+};
+
+// Where `asked` names no data set, all of it is the member's own: which images, and which were held out. `seed` chose
+// them, where not all are used. `corruption` is a transform that comes first, or "". An Error where the images do not
+// fit the member, or where none are held out.
+std::unique_ptr<Loader> member_images(const Model& member, const DataOptions& asked, uint64_t seed, MemberImages which,
+                                      const std::string& corruption = "");
+
+}  // namespace nascent
