@@ -8,7 +8,7 @@
 #include "nascent/analysis/theory.h"
 #include "nascent/search/one_shot/gradient.h"
 
-namespace nascent {
+namespace nascent::theory_amended {
 namespace {
 
 constexpr int kWeights = 6, kParameters = 3;
@@ -83,4 +83,4 @@ TheoryResult amended(const TheoryOptions& options) {
 
 NASCENT_REGISTER(Theory, "amended", "the direction of the amended term (amended DARTS, eq. 7, A.1, A.5)", amended);
 
-}  // namespace nascent
+}  // namespace nascent::theory_amended

@@ -4,7 +4,7 @@
 #include "nascent/analysis/bregman.h"
 #include "nascent/analysis/theory.h"
 
-namespace nascent {
+namespace nascent::theory_bregman {
 namespace {
 
 constexpr int kSize = 4;
@@ -140,4 +140,4 @@ TheoryResult bregman(const TheoryOptions& options) {
 
 NASCENT_REGISTER(Theory, "bregman", "stationarity of mirror descent (GAEA, eq. 7, Theorem 1, Corollary 1)", bregman);
 
-}  // namespace nascent
+}  // namespace nascent::theory_bregman

@@ -4,7 +4,7 @@
 #include "nascent/analysis/gated_cell.h"
 #include "nascent/analysis/theory.h"
 
-namespace nascent {
+namespace nascent::theory_gates {
 namespace {
 
 constexpr int kInputs = 8, kFew = 20, kMany = 400;
@@ -99,4 +99,4 @@ TheoryResult gates(const TheoryOptions& options) {
 
 NASCENT_REGISTER(Theory, "gates", "growing gates and gates that are zero (PR-DARTS, Theorems 2 and 3)", gates);
 
-}  // namespace nascent
+}  // namespace nascent::theory_gates

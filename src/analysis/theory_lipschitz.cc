@@ -4,7 +4,7 @@
 #include "nascent/analysis/narrow_cell.h"
 #include "nascent/analysis/theory.h"
 
-namespace nascent {
+namespace nascent::theory_lipschitz {
 namespace {
 
 constexpr int kNodes = 3, kSize = 4;
@@ -56,4 +56,4 @@ TheoryResult lipschitz(const TheoryOptions& options) {
 
 NASCENT_REGISTER(Theory, "lipschitz", "block-wise smoothness of narrow cells (Understanding, Theorem 4.2)", lipschitz);
 
-}  // namespace nascent
+}  // namespace nascent::theory_lipschitz

@@ -3,7 +3,7 @@
 
 #include "nascent/analysis/theory.h"
 
-namespace nascent {
+namespace nascent::theory_sgd {
 namespace {
 
 // On L w^2 / 2 with noise of variance sigma^2 the mean of w^2 follows a recursion without any sampling.
@@ -62,4 +62,4 @@ TheoryResult sgd(const TheoryOptions& options) {
 
 NASCENT_REGISTER(Theory, "sgd", "what SGD reaches by smoothness and noise (Understanding, Theorem 4.1)", sgd);
 
-}  // namespace nascent
+}  // namespace nascent::theory_sgd

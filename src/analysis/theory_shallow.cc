@@ -4,7 +4,7 @@
 #include "nascent/analysis/gated_cell.h"
 #include "nascent/analysis/theory.h"
 
-namespace nascent {
+namespace nascent::theory_shallow {
 namespace {
 
 constexpr int kInputs = 8;
@@ -49,4 +49,4 @@ TheoryResult shallow(const TheoryOptions& options) {
 
 NASCENT_REGISTER(Theory, "shallow", "shallow against deep cells under gradient descent (PR-DARTS, Theorem 4)", shallow);
 
-}  // namespace nascent
+}  // namespace nascent::theory_shallow

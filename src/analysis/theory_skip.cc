@@ -4,7 +4,7 @@
 #include "nascent/analysis/gated_cell.h"
 #include "nascent/analysis/theory.h"
 
-namespace nascent {
+namespace nascent::theory_skip {
 namespace {
 
 constexpr int kInputs = 8;
@@ -92,4 +92,4 @@ TheoryResult skip(const TheoryOptions& options) {
 
 NASCENT_REGISTER(Theory, "skip", "skip connections and the rate of descent (PR-DARTS, Theorem 1)", skip);
 
-}  // namespace nascent
+}  // namespace nascent::theory_skip

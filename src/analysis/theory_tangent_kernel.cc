@@ -7,7 +7,7 @@
 #include "nascent/analysis/theory.h"
 #include "nascent/score/probe.h"
 
-namespace nascent {
+namespace nascent::theory_tangent_kernel {
 namespace {
 
 constexpr int kSize = 4, kLayers = 3, kImages = 3;
@@ -41,8 +41,9 @@ TheoryResult tangent_kernel_theory(const TheoryOptions& options) {
                       .claims = {identity, expectation, condition}};
   result.numbers["expected"] = expected;
   result.numbers["mean_diagonal"] = mean.diagonal().mean().item<double>();
-  result.notes.emplace_back(fmt::format("L = {}, n = {}, {} orthonormal inputs; L n^L = {}, the mean of the draws {:.1f}",
-                                     kLayers, kSize, kImages, expected, mean.diagonal().mean().item<double>()));
+  result.notes.emplace_back(
+      fmt::format("L = {}, n = {}, {} orthonormal inputs; L n^L = {}, the mean of the draws {:.1f}", kLayers, kSize,
+                  kImages, expected, mean.diagonal().mean().item<double>()));
   return result;
 }
 
@@ -51,4 +52,4 @@ TheoryResult tangent_kernel_theory(const TheoryOptions& options) {
 NASCENT_REGISTER(Theory, "tangent-kernel", "kernels of wide and deep linear networks (thesis, Theorem 7.4)",
                  tangent_kernel_theory);
 
-}  // namespace nascent
+}  // namespace nascent::theory_tangent_kernel

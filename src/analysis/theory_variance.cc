@@ -4,7 +4,7 @@
 #include "nascent/analysis/narrow_cell.h"
 #include "nascent/analysis/theory.h"
 
-namespace nascent {
+namespace nascent::theory_variance {
 namespace {
 
 constexpr int kNodes = 4, kSize = 8, kSamples = 64;
@@ -98,4 +98,4 @@ TheoryResult gradient_variance(const TheoryOptions& options) {
 NASCENT_REGISTER(Theory, "variance", "gradient variance of narrow cells (Understanding, Theorem 4.3)",
                  gradient_variance);
 
-}  // namespace nascent
+}  // namespace nascent::theory_variance

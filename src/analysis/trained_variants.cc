@@ -13,7 +13,7 @@
 namespace nascent {
 namespace {
 
-Json number(double value) { return std::isfinite(value) ? Json(value) : Json(); }
+Json json_number(double value) { return std::isfinite(value) ? Json(value) : Json(); }
 
 std::string part_name(const std::string& variant, double rate, int64_t seed) {
   return fmt::format("{}-rate{:g}-seed{}", variant, rate, seed);
@@ -248,11 +248,12 @@ Json trained_json(const std::vector<TrainedVariant>& trained, double accuracy) {
                     {"kind", one.variant.kind},
                     {"width", one.variant.topology.width},
                     {"depth", one.variant.topology.depth},
+                    {"share", one.variant.share},
                     {"rate", one.rate},
                     {"seed", one.seed},
                     {"final_top1", one.final_top1},
-                    {"epochs_to_accuracy", number(one.epochs_to(accuracy))},
-                    {"mean_loss", number(one.loss_area())},
+                    {"epochs_to_accuracy", json_number(one.epochs_to(accuracy))},
+                    {"mean_loss", json_number(one.loss_area())},
                     {"diverged", one.diverged},
                     {"folder", one.folder}});
   }

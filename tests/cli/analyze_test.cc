@@ -98,7 +98,7 @@ TEST_F(AnalyzeTest, AKilledVarianceEndsInTheSameBytes) {
 }
 
 TEST_F(AnalyzeTest, AKilledConvergenceEndsInTheSameBytes) {
-  const Words more = with({"--variants.connections", "1", "--channels", "4", "--cells", "3", "--epochs", "2", "--seeds",
+  const Words more = with({"--connections", "1", "--channels", "4", "--cells", "3", "--epochs", "2", "--seeds",
                            "2", "--rates", "0.025,0.1", "--accuracy", "25"},
                           data());
   expect_same_bytes_after_kill("convergence", {"darts-v2"}, more,
