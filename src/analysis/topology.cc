@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "nascent/core/error.h"
 #include "nascent/space/cell_space.h"
 
 namespace nascent {
@@ -74,6 +75,23 @@ std::vector<std::vector<int>> outputs(const CellChoices& cell) {
     for (int i : unrank_choice(candidates, cell.output_keep, rank)) output.push_back(cell.output[i]);
   }
   return all;
+}
+
+// What does not belong to its space may be a wiring of its operations all the same: then the error says so.
+void validate_or_point_to_cells(const Space& space, const Genotype& genotype) {
+  try {
+    space.validate(genotype);
+  } catch (const Error& error) {
+    Genotype other = genotype;
+    other.space = "cells";
+    try {
+      find_space(other.space)->validate(other);
+    } catch (const Error&) {
+      throw error;
+    }
+    fail("{} It is one of space 'cells', which takes any wiring of these operations: set its space to that.",
+         error.what());
+  }
 }
 
 }  // namespace
@@ -179,7 +197,7 @@ CellChoices choices_of(const Genotype& genotype, const CellGenotype& cell) {
 
 std::vector<CellTopology> analyse_topology(const Genotype& genotype, std::optional<bool> repeat) {
   const auto space = find_space(genotype.space);
-  space->validate(genotype);
+  validate_or_point_to_cells(*space, genotype);
   std::vector<CellTopology> cells;
   for (const CellGenotype& cell : genotype.cells) {
     const CellChoices choices = choices_of(genotype, cell);

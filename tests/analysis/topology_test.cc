@@ -8,6 +8,7 @@
 
 #include "nascent/analysis/topology_table.h"
 #include "nascent/analysis/variants.h"
+#include "nascent/core/error.h"
 #include "nascent/space/cell_space.h"
 #include "nascent/table/import.h"
 
@@ -162,6 +163,19 @@ TEST(Topology, OfTheTableDepthShowsOnlyInTheEnd) {
   const std::string text = topology_csv(table, topology, {"cifar10_test200"});
   EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 15626);
   std::filesystem::remove(path);
+}
+
+TEST(Topology, OfAWiringOfNoSpacePointsToCells) {
+  Genotype wide = find_genotype("nasnet");
+  for (CellGenotype& cell : wide.cells) cell = adapted(cell);
+  EXPECT_THAT([&] { analyse_topology(wide); },
+              testing::ThrowsMessage<Error>(testing::HasSubstr("It is one of space 'cells'")));
+  wide.space = "cells";
+  EXPECT_EQ(analyse_topology(wide)[0].topology, (Topology{5, 2}));
+  wide.space = "nasnet";
+  wide.cells[0].nodes[0].edges[0].op = "nor_conv_3x3";
+  EXPECT_THAT([&] { analyse_topology(wide); },
+              testing::ThrowsMessage<Error>(testing::Not(testing::HasSubstr("space 'cells'"))));
 }
 
 }  // namespace
