@@ -1,7 +1,10 @@
 // The command line: CLI11 reads the words, OptionTable gives them meaning.
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdio>
+#include <filesystem>
 #include <iostream>
+#include <new>
 
 #include "nascent/cli/help.h"
 #include "nascent/cli/partly_done.h"
@@ -12,6 +15,7 @@
 #include "nascent/core/log.h"
 #include "nascent/core/recipes.h"
 #include "nascent/core/text.h"
+#include "nascent/run/run_directory.h"
 
 namespace nascent {
 
@@ -93,15 +97,41 @@ void take_positionals(const CLI::App& app, Invocation& invocation) {
   }
 }
 
+// Words that the verb has no use for were meant to say something.
+void refuse_arguments(const Verb& verb, const Invocation& invocation) {
+  if (!verb.arguments().empty() || invocation.arguments.empty()) return;
+  const std::string& word = invocation.arguments.front();
+  const auto is_recipe = [&](const Recipe& recipe) { return recipe.name == word; };
+  const bool recipe = std::any_of(recipes().begin(), recipes().end(), is_recipe);
+  fail("nascent {}: there is no use for '{}'.{} 'nascent {} --help' shows how it is called.", invocation.verb,
+       join(invocation.arguments, " "), recipe ? fmt::format(" Did you mean --recipe {}?", word) : "", invocation.verb);
+}
+
+// CLI11's texts speak of its own types.
+void parse_words(CLI::App& app, const std::string& verb, std::vector<std::string> words) {
+  std::reverse(words.begin(), words.end());  // CLI11 takes them last first
+  try {
+    app.parse(words);
+  } catch (const CLI::ArgumentMismatch& error) {
+    const std::string text = error.what(), flag = text.substr(0, text.find(':'));
+    fail("nascent {0}: {1} needs a value, as in {1} VALUE. 'nascent {0} --help' says which.", verb, flag);
+  } catch (const CLI::ParseError& error) {
+    fail("nascent {0}: {1}. 'nascent {0} --help' shows how it is called.", verb, error.what());
+  }
+}
+
 // Later sources win: defaults, the resumed run's options, recipe, option files, then the command line.
 void apply(const Request& request, const Invocation& invocation, OptionTable& table) {
-  const auto fixed_by_resume = [&](const std::string& section, const std::string& what) {
-    if (!invocation.resume.empty() && section != "run") {
-      fail("{}: a resumed run keeps its options, so that it ends as if it had never stopped; only run.* may change.",
-           what);
+  const auto fixed_by_resume = [&](const std::string& key, const std::string& what) {
+    if (!invocation.resume.empty() && (!key.starts_with("run.") || key == "run.seed")) {
+      fail("{}: a resumed run keeps its options and its seed, so that it ends as if it had never stopped.", what);
     }
   };
-  if (!invocation.resume.empty()) table.read_toml_file(std::filesystem::path(invocation.resume) / "options.toml");
+  if (!invocation.resume.empty()) {
+    const RunDirectory run = RunDirectory::view(invocation.resume);
+    run.require_verb(invocation.verb);
+    table.read_toml_file(run.options_path());
+  }
   if (!request.recipe.empty()) {
     fixed_by_resume("", "--recipe");
     const Recipe recipe = find_recipe(request.recipe);
@@ -114,11 +144,11 @@ void apply(const Request& request, const Invocation& invocation, OptionTable& ta
     table.read_toml_file(file);
   }
   for (const auto& assignment : request.sets) {
-    fixed_by_resume(assignment.substr(0, assignment.find('.')), "--set " + assignment);
+    fixed_by_resume(assignment.substr(0, assignment.find('=')), "--set " + assignment);
     table.read_assignment(assignment);
   }
   for (const auto& value : request.values) {
-    fixed_by_resume(value.option->section(), value.flag);
+    fixed_by_resume(value.option->key(), value.flag);
     value.option->set_text(value.text, value.flag);
   }
 }
@@ -156,14 +186,15 @@ int run_verb(const std::string& name, std::vector<std::string> words) {
     option.is_flag() ? add_flag(app, option, table.flag(option), request)
                      : add_value(app, option, table.flag(option), request);
   }
-  std::reverse(words.begin(), words.end());  // CLI11 takes them last first
-  app.parse(words);
+  const bool asks_for_help = words == std::vector<std::string>{"help"};
+  parse_words(app, name, std::move(words));
   take_positionals(app, invocation);
-  if (request.help) {
+  if (request.help || asks_for_help) {
     std::cout << verb_help(name, *verb, table);
     return 0;
   }
   log::set_level(request.verbose ? log::Level::debug : request.quiet ? log::Level::warning : log::Level::info);
+  refuse_arguments(*verb, invocation);
   apply(request, invocation, table);
   invocation.recipe = request.recipe;
   invocation.scale = request.scale;
@@ -218,9 +249,46 @@ int dispatch(const std::vector<std::string>& words) {
 
 }  // namespace
 
+namespace {
+
+// Where memory ran out below us, the text is LibTorch's, with a backtrace.
+bool is_out_of_memory(std::string_view text) {
+  return text.find("DefaultCPUAllocator") != std::string_view::npos ||
+         text.find("can't allocate memory") != std::string_view::npos ||
+         text.find("bad_alloc") != std::string_view::npos;
+}
+
+int report_out_of_memory() {
+  log::error(
+      "There is not enough memory. Lower data.batch, network.channels, network.cells or the number of images, or free "
+      "some.");
+  return 2;
+}
+
+int report_failure(const std::exception& error) {
+  const std::string_view text = error.what();
+  if (is_out_of_memory(text)) return report_out_of_memory();
+  // A backtrace is for those who look for the mistake.
+  const size_t trace = std::min(text.find("\nException raised from"), text.find("\nframe #0"));
+  log::error("{}", text.substr(0, trace));
+  if (trace < text.size()) log::debug("{}", text.substr(trace));
+  return 1;
+}
+
+// What people asked for is on standard output; a full disk must not look like success.
+int checked_output(int code) {
+  std::cout.flush();
+  const bool written = std::cout.good() && std::fflush(stdout) == 0;
+  if (written) return code;
+  log::error("Standard output could not be written; what it holds is cut short. Is the disk full?");
+  return code == 0 ? 1 : code;
+}
+
+}  // namespace
+
 int run_command_line(const std::vector<std::string>& words) {
   try {
-    return dispatch(words);
+    return checked_output(dispatch(words));
   } catch (const Interrupted&) {
     return 130;
   } catch (const PartlyDone& part) {
@@ -229,12 +297,15 @@ int run_command_line(const std::vector<std::string>& words) {
   } catch (const Error& error) {
     log::error("{}", error.what());
     return 2;
-  } catch (const CLI::ParseError& error) {
-    log::error("{}", error.what());
+  } catch (const std::filesystem::filesystem_error& error) {
+    log::error("Cannot use {}: {}.", error.path1().string(), error.code().message());
     return 2;
+  } catch (const std::bad_alloc&) {
+    return report_out_of_memory();
+  } catch (const std::length_error&) {
+    return report_out_of_memory();
   } catch (const std::exception& error) {
-    log::error("{}", error.what());
-    return 1;
+    return report_failure(error);
   }
 }
 

@@ -46,6 +46,22 @@ Json print_one(const Invocation& invocation, const ScoringResult& result) {
   return scores;
 }
 
+void print_all(const Invocation& invocation, const ScoringResult& result) {
+  constexpr size_t kMost = 50;
+  std::string header;
+  for (const auto& metric : result.metrics) header += fmt::format("{:>13} ", metric);
+  invocation.print(header + " architecture");
+  for (size_t i = 0; i < std::min(kMost, result.scores.size()); ++i) {
+    std::string line;
+    for (const auto& metric : result.metrics) line += fmt::format("{:>13.6g} ", result.scores[i].at(metric));
+    invocation.print(line + " " + ScoreCache::key(result.genotypes[i]));
+  }
+  if (result.scores.size() > kMost) {
+    invocation.print(fmt::format("... and {} more; --csv FILE writes them all", result.scores.size() - kMost));
+  }
+  invocation.print("");
+}
+
 void print_best(const Invocation& invocation, const ScoringResult& result) {
   for (const auto& metric : result.metrics) {
     const size_t best = best_by(metric, result.scores);

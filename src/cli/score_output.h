@@ -15,6 +15,8 @@ struct AgreementOptions {
 
 // Returns the scores.
 Json print_one(const Invocation& invocation, const ScoringResult& result);
+// Every architecture with its scores, of many the first; then, by print_best, which is best by each metric.
+void print_all(const Invocation& invocation, const ScoringResult& result);
 void print_best(const Invocation& invocation, const ScoringResult& result);
 // As Markdown: thesis tables 7.1, 7.4 and 7.5.
 void print_agreement(const Invocation& invocation, const ScoringResult& result, const AgreementOptions& options,

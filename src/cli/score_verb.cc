@@ -54,7 +54,10 @@ class ScoreVerb : public Verb {
                                  static_cast<double>(result.computed) / result.seconds, peak_megabytes()));
     for (const auto& path : result.caches) invocation.print(fmt::format("Cache:  {}", path.string()));
     if (!csv_.empty()) invocation.print(fmt::format("Scores: {}", csv_));
-    if (csv_.empty() && agreement_.table.empty()) print_best(invocation, result);
+    if (csv_.empty() && agreement_.table.empty()) {
+      print_all(invocation, result);
+      print_best(invocation, result);
+    }
     if (!agreement_.table.empty()) print_agreement(invocation, result, agreement_, options_.run.seed);
     Json json = result.to_json();
     json["peak_megabytes"] = peak_megabytes();

@@ -66,7 +66,10 @@ class SpaceVerb : public Verb {
 
   std::string text(const Genotype& genotype) const {
     const auto forms = text_forms(genotype);
-    return to_text(genotype, form_.empty() ? forms.back() : form_);
+    const std::string form = form_.empty() ? forms.back() : form_;
+    const std::string text = to_text(genotype, form);
+    if (text.find('\n') == std::string::npos) return text;
+    return Json::parse(text).dump();  // one per line: the forms of several lines are JSON
   }
 
   Json print_architectures(const Invocation& invocation, const Space& space) const {
@@ -84,7 +87,7 @@ class SpaceVerb : public Verb {
     } else {
       for (int64_t i = 0; i < sample_; ++i) {
         RandomStream random(static_cast<uint64_t>(seed_), "sample", {static_cast<uint64_t>(i)});
-        show(space.sample(random));
+        if (!show(space.sample(random))) break;
       }
     }
     return all;

@@ -1,6 +1,7 @@
 // nascent train: trains the network of a genotype from scratch.
 #include "nascent/cli/session_start.h"
 #include "nascent/cli/verb.h"
+#include "nascent/core/error.h"
 #include "nascent/core/text.h"
 #include "nascent/train/training.h"
 
@@ -9,10 +10,15 @@ namespace {
 
 class TrainVerb : public Verb {
  public:
+  std::string arguments() const override { return "[GENOTYPE]"; }
   bool resumable() const override { return true; }
   bool scalable() const override { return true; }
   void declare(OptionTable& table) override { options_.declare(table); }
-  void resolve(const Invocation& invocation) override { options_.resolve(invocation.resume); }
+  void resolve(const Invocation& invocation) override {
+    if (const std::string named = invocation.argument("genotype", false); !named.empty())
+      name_genotype(named, invocation);
+    options_.resolve(invocation.resume);
+  }
   ScaleLimits scale_limits() const override { return options_.scale_limits(); }
 
   Json run(const Invocation& invocation) override {
@@ -30,6 +36,14 @@ class TrainVerb : public Verb {
   }
 
  private:
+  void name_genotype(const std::string& named, const Invocation& invocation) {
+    if (!invocation.resume.empty()) fail("'{}': a resumed run keeps its genotype.", named);
+    if (!options_.genotype.empty() && options_.genotype != named) {
+      fail("Two genotypes are named, '{}' and --genotype '{}'; one was expected.", named, options_.genotype);
+    }
+    options_.genotype = named;
+  }
+
   TrainingOptions options_;
 };
 

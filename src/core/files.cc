@@ -4,10 +4,12 @@
 #include <unistd.h>
 #include <zlib.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
+#include <memory>
 #include <sstream>
 
 #include "nascent/core/error.h"
@@ -26,17 +28,30 @@ std::string read_file(const fs::path& path) {
   return std::move(text).str();
 }
 
-std::string read_maybe_gzip(const fs::path& path) {
+uint64_t most_inflated(uint64_t compressed) {
+  constexpr uint64_t kAlways = uint64_t{64} << 20, kRatio = 100;  // tables and pickles shrink to a tenth, seldom more
+  return std::max(kAlways, kRatio * compressed);
+}
+
+std::string read_maybe_gzip(const fs::path& path, const AnnouncedSize& announced) {
   if (!fs::is_regular_file(path)) read_file(path);  // reports it in our own words
   gzFile in = gzopen(path.c_str(), "rb");
-  if (in == nullptr) fail("Cannot read {}.", path.string());
+  if (in == nullptr) fail("Cannot read {}: {}.", path.string(), std::strerror(errno));
+  const std::unique_ptr<gzFile_s, int (*)(gzFile)> guard(in, gzclose);
   std::string bytes;
   std::string chunk(1 << 20, '\0');
+  uint64_t most = most_inflated(fs::file_size(path));
   int n = 0;
-  while ((n = gzread(in, chunk.data(), static_cast<unsigned>(chunk.size()))) > 0) bytes.append(chunk, 0, n);
+  while ((n = gzread(in, chunk.data(), static_cast<unsigned>(chunk.size()))) > 0) {
+    if (bytes.empty() && announced) most = announced({chunk.data(), static_cast<size_t>(n)});
+    bytes.append(chunk, 0, n);
+    if (bytes.size() > most && gzdirect(in) == 0) {
+      fail("{} is damaged: it should hold {} bytes{}, and inflates to more. Fetch it again.", path.string(), most,
+           announced ? "" : " at most");
+    }
+  }
   int code = Z_OK;
   const std::string message = gzerror(in, &code);
-  gzclose(in);
   if (n < 0 || code != Z_OK) fail("{} is a damaged gzip file ({}). Fetch it again.", path.string(), message);
   return bytes;
 }
@@ -54,18 +69,67 @@ bool write_all(int descriptor, std::string_view bytes) {
 
 }  // namespace
 
-void write_file(const fs::path& path, std::string_view bytes) {
-  if (path.has_parent_path()) fs::create_directories(path.parent_path());
+void make_folders(const fs::path& path) {
+  std::error_code problem;
+  fs::create_directories(path, problem);
+  // "runs/" names a folder that is there, and yet was not made.
+  if (!problem || fs::is_directory(path)) return;
+  fail("Cannot make the folder {}: {}. Choose another place, or make it writable.", path.string(), problem.message());
+}
+
+namespace {
+
+// Where the file really is: at the end of the links, also where nothing is there yet.
+fs::path followed(fs::path path) {
+  for (int links = 0; fs::is_symlink(path); ++links) {
+    if (links == 40) fail("Cannot write {}: its links lead in a circle.", path.string());
+    const fs::path target = fs::read_symlink(path);
+    path = target.is_absolute() ? target : path.parent_path() / target;
+  }
+  return path;
+}
+
+// Devices and pipes have no contents to keep whole; they are written to where they are.
+bool is_plain_or_missing(const fs::path& path) {
+  std::error_code problem;
+  const fs::file_status status = fs::status(path, problem);
+  return !fs::exists(status) || fs::is_regular_file(status);
+}
+
+[[noreturn]] void fail_to_write(const fs::path& path, int problem) {
+  fail("Cannot write {}: {}.", path.string(), std::strerror(problem));
+}
+
+void write_straight(const fs::path& path, std::string_view bytes) {
+  if (fs::is_directory(path)) fail("Cannot write {}: it is a folder; a file was expected.", path.string());
+  const int descriptor = ::open(path.c_str(), O_WRONLY | O_CLOEXEC);
+  if (descriptor < 0) fail_to_write(path, errno);
+  const bool written = write_all(descriptor, bytes);
+  const int problem = errno;
+  const bool closed = ::close(descriptor) == 0;
+  if (!written || !closed) fail_to_write(path, written ? errno : problem);
+}
+
+void write_beside(const fs::path& path, std::string_view bytes) {
   const fs::path beside = path.string() + ".partial." + std::to_string(::getpid());
   const int descriptor = ::open(beside.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-  if (descriptor < 0) fail("Cannot write {}: {}.", beside.string(), std::strerror(errno));
+  if (descriptor < 0) fail_to_write(path, errno);
   const bool written = write_all(descriptor, bytes) && ::fsync(descriptor) == 0;
   const int problem = errno;
   ::close(descriptor);
   if (written && ::rename(beside.c_str(), path.c_str()) == 0) return;
-  const std::string reason = std::strerror(written ? errno : problem);
+  const int reason = written ? errno : problem;
   ::unlink(beside.c_str());
-  fail("Cannot write {}: {}.", path.string(), reason);
+  fail_to_write(path, reason);
+}
+
+}  // namespace
+
+void write_file(const fs::path& path, std::string_view bytes) {
+  const fs::path place = followed(path);
+  if (!is_plain_or_missing(place)) return write_straight(place, bytes);
+  if (place.has_parent_path()) make_folders(place.parent_path());
+  write_beside(place, bytes);
 }
 
 uint32_t crc32(std::string_view bytes) {

@@ -3,16 +3,25 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <string>
 #include <string_view>
 
 namespace nascent {
 
 std::string read_file(const std::filesystem::path& path);
-// Like read_file; a gzip file (by its first bytes) comes back inflated.
-std::string read_maybe_gzip(const std::filesystem::path& path);
-// Writes `path` by way of a temporary file beside it, flushed to disk before the rename.
+// Like read_file; a gzip file (by its first bytes) comes back inflated. `announced` is asked, once the first bytes are
+// there, how many the whole should have: what inflates to more is refused before it fills the memory. Without it, what
+// inflates to more than most_inflated() is.
+using AnnouncedSize = std::function<uint64_t(std::string_view start)>;
+std::string read_maybe_gzip(const std::filesystem::path& path, const AnnouncedSize& announced = {});
+// The most that a compressed file of so many bytes may become where it does not say how much it holds.
+uint64_t most_inflated(uint64_t compressed);
+// Writes `path` by way of a temporary file beside it, flushed to disk before the rename. Links are followed; what is no
+// plain file (a device, a pipe) is written to as it is.
 void write_file(const std::filesystem::path& path, std::string_view bytes);
+// The folder and those above it, where they are missing; an Error says why they cannot be made.
+void make_folders(const std::filesystem::path& path);
 uint32_t crc32(std::string_view bytes);
 
 // Where caches go: $XDG_CACHE_HOME/nascent or ~/.cache/nascent.

@@ -23,6 +23,9 @@ void catch_interrupts() {
   action.sa_handler = on_signal;
   sigaction(SIGINT, &action, nullptr);
   sigaction(SIGTERM, &action, nullptr);
+  // A terminal that closes stops the run as Ctrl-C does; one started with nohup goes on.
+  struct sigaction hang_up = {};
+  if (sigaction(SIGHUP, nullptr, &hang_up) == 0 && hang_up.sa_handler != SIG_IGN) sigaction(SIGHUP, &action, nullptr);
 }
 
 bool interrupt_requested() { return requested; }

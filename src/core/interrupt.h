@@ -1,4 +1,5 @@
-// Ctrl-C: the first asks the running loop to stop at the next step, the second ends the program at once.
+// Ctrl-C, a request to end, or a terminal that closes: the first asks the running loop to stop at the next step, the
+// second ends the program at once.
 #pragma once
 
 #include <exception>

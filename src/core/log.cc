@@ -3,12 +3,17 @@
 #include <spdlog/sinks/stdout_color_sinks.h>
 #include <spdlog/spdlog.h>
 
+#include <cstdlib>
+
 namespace nascent::log {
 namespace {
 
 spdlog::logger& logger() {
   static const auto instance = [] {
-    auto made = spdlog::stderr_color_mt("nascent");
+    // Colours only on a terminal, and not where the user wants none (NO_COLOR).
+    const char* none = std::getenv("NO_COLOR");
+    const bool plain = none != nullptr && *none != '\0';
+    auto made = spdlog::stderr_color_mt("nascent", plain ? spdlog::color_mode::never : spdlog::color_mode::automatic);
     made->set_pattern("%^%v%$");
     made->flush_on(spdlog::level::trace);
     return made;
@@ -33,6 +38,7 @@ spdlog::level::level_enum spdlog_level(Level level) {
 }  // namespace
 
 void set_level(Level level) { logger().set_level(spdlog_level(level)); }
+bool shows(Level level) { return logger().should_log(spdlog_level(level)); }
 
 void write(Level level, const std::string& message) {
   const char* prefix = level == Level::error ? "error: " : level == Level::warning ? "warning: " : "";

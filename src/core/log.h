@@ -10,6 +10,7 @@ namespace nascent::log {
 enum class Level { debug, info, warning, error };
 
 void set_level(Level level);
+bool shows(Level level);  // whether messages of this level are written
 void write(Level level, const std::string& message);
 
 template <class... Args>

@@ -81,9 +81,15 @@ std::string toml_value(const Json& value) {
   return "[" + join(items, ", ") + "]";
 }
 
+// For error texts: JSON has no word for what is no number, nor for dates of TOML.
+std::string shown(const Json& value) {
+  if (value.is_number_float() && !std::isfinite(value.get<double>())) return number_text(value.get<double>());
+  return value.is_null() ? "a date, a time or a table" : value.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
 bool is_integral(const Json& value) {
-  return value.is_number_integer() ||
-         (value.is_number_float() && value.get<double>() == std::floor(value.get<double>()));
+  return value.is_number_integer() || (value.is_number_float() && std::isfinite(value.get<double>()) &&
+                                       value.get<double>() == std::floor(value.get<double>()));
 }
 
 bool fits(const Option::Field& field, const Json& value) {
@@ -166,13 +172,13 @@ Json Option::value() const {
 }
 
 void Option::check(const Json& value, const std::string& origin) const {
-  if (!fits(field_, value)) fail("{}: {} is {}; expected: {}.", origin, key(), value.dump(), type());
+  if (!fits(field_, value)) fail("{}: {} is {}; expected: {}.", origin, key(), shown(value), type());
   const auto check_one = [&](const Json& item) {
     if (item.is_number() && !(item.get<double>() >= low_ && item.get<double>() <= high_)) {
-      fail("{}: {} is {}; expected: {}.", origin, key(), item.dump(), constraint());
+      fail("{}: {} is {}; expected: {}.", origin, key(), shown(item), constraint().empty() ? "a number" : constraint());
     }
     if (item.is_string() && !choices_.empty() && std::find(choices_.begin(), choices_.end(), item) == choices_.end()) {
-      fail("{}: {} is {}; expected: {}.{}", origin, key(), item.dump(), constraint(),
+      fail("{}: {} is {}; expected: {}.{}", origin, key(), shown(item), constraint(),
            suggestion(item.get<std::string>(), choices_));
     }
   };
@@ -192,7 +198,7 @@ void Option::set(const Json& value, const std::string& origin) {
           const double number = value.get<double>();
           if (number < static_cast<double>(std::numeric_limits<T>::min()) ||
               number > static_cast<double>(std::numeric_limits<T>::max())) {
-            fail("{}: {} is {}, which is too large.", origin, key(), value.dump());
+            fail("{}: {} is {}, which is too large.", origin, key(), shown(value));
           }
           *target = value.is_number_integer() ? static_cast<T>(value.get<int64_t>()) : static_cast<T>(number);
         } else {

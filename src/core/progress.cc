@@ -24,6 +24,8 @@ int terminal_width() {
 
 constexpr double kRedrawSeconds = 0.1;  // on a terminal
 constexpr double kLineSeconds = 15;     // in a log
+constexpr double kFirstSteps = 4;       // seconds that tell how long all will take
+constexpr double kLong = 120;           // seconds from which on that is said
 
 }  // namespace
 
@@ -31,6 +33,18 @@ std::string clock_text(double seconds) {
   const auto whole = static_cast<int64_t>(std::max(0.0, seconds) + 0.5);
   if (whole >= 3600) return fmt::format("{}:{:02}:{:02}", whole / 3600, whole / 60 % 60, whole % 60);
   return fmt::format("{}:{:02}", whole / 60, whole % 60);
+}
+
+std::string duration_text(double seconds) {
+  const auto minutes = static_cast<int64_t>(seconds / 60 + 0.5);
+  if (seconds < 100) return fmt::format("{:.0f} s", std::max(1.0, seconds));
+  if (minutes < 60) return fmt::format("{} min", minutes);
+  if (minutes < 48 * 60) {
+    return minutes % 60 == 0 ? fmt::format("{} h", minutes / 60)
+                             : fmt::format("{} h {} min", minutes / 60, minutes % 60);
+  }
+  const int64_t hours = (minutes + 30) / 60;
+  return hours % 24 == 0 ? fmt::format("{} days", hours / 24) : fmt::format("{} days {} h", hours / 24, hours % 24);
 }
 
 Progress::Progress(std::string label, int64_t total, int64_t done)
@@ -43,6 +57,7 @@ Progress::~Progress() { finish(); }
 void Progress::advance(int64_t n, const std::string& note) {
   done_ += n;
   note_ = note;
+  say_estimate();
   const double pause = terminal_ ? kRedrawSeconds : kLineSeconds;
   if (seconds_between(last_draw_, Clock::now()) >= pause) draw(false);
 }
@@ -53,7 +68,19 @@ void Progress::finish() {
   draw(true);
 }
 
+void Progress::say_estimate() {
+  const double elapsed = seconds_between(start_, Clock::now());
+  if (estimated_ || elapsed < kFirstSteps) return;
+  estimated_ = true;
+  const double left = elapsed / static_cast<double>(done_ - first_) * static_cast<double>(total_ - done_);
+  if (left < kLong) return;
+  const std::string shorter = shorter_ ? shorter_(elapsed + left) : "";
+  if (terminal_ && log::shows(log::Level::info)) std::fprintf(stderr, "\r\033[K");
+  log::info("{}: about {}{}", label_, duration_text(elapsed + left), shorter.empty() ? "" : "; " + shorter);
+}
+
 void Progress::draw(bool last) {
+  if (!log::shows(log::Level::info)) return;
   last_draw_ = Clock::now();
   const double elapsed = seconds_between(start_, last_draw_);
   const double rate = elapsed > 0 ? static_cast<double>(done_ - first_) / elapsed : 0;

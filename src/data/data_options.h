@@ -12,6 +12,7 @@ struct DataOptions {
   std::string name = "fashion-mnist";  // of a registered data set
   std::string path;                    // its folder; empty: the usual places
   double valid_fraction = 0.5;         // of the training part, set aside for validation
+  double test_fraction = 0.2;          // of data that has no test part of its own, set aside for it
   std::string split_file;              // training indices, one per line; overrides the fraction
   int limit = 0, limit_test = 0;       // 0: all
   int batch = 64;

@@ -39,6 +39,10 @@ class Dataset {
   virtual std::vector<std::string> default_transforms(Part part) const = 0;
   // Changes when the images do; labels do not enter.
   virtual uint32_t checksum() const = 0;
+  // What people should know before they train on it, a sentence each: what was left out, what was chosen for them.
+  virtual std::vector<std::string> notes() const { return {}; }
+  // Whether every image is a file of its own, any of which may be damaged.
+  virtual bool reads_files() const { return false; }
 
   int channels() const { return shape().channels; }
   int height() const { return shape().height; }

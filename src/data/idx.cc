@@ -28,23 +28,33 @@ void check_header(const std::string& bytes, int dimensions, const std::string& n
   }
 }
 
+int64_t announced_bytes(const std::string& bytes, int dimensions) {
+  int64_t count = 1;
+  for (int i = 0; i < dimensions; ++i) {
+    // Capped, so that the sizes of a damaged header cannot overflow: a count beyond the file is refused in any case.
+    count = std::min(count * std::min(big_endian(bytes, 4 + 4 * i), int64_t{1} << 20), int64_t{1} << 40);
+  }
+  return count;
+}
+
 }  // namespace
 
 IdxArray read_idx(const std::filesystem::path& path, int dimensions) {
-  return parse_idx(read_maybe_gzip(path), dimensions, path.string());
+  const std::string name = path.string();
+  const auto announced = [&](std::string_view start) -> uint64_t {
+    const std::string header(start.substr(0, 4 + 4 * dimensions));
+    check_header(header, dimensions, name);
+    return header.size() + announced_bytes(header, dimensions);
+  };
+  return parse_idx(read_maybe_gzip(path, announced), dimensions, name);
 }
 
 IdxArray parse_idx(const std::string& bytes, int dimensions, const std::string& name) {
   check_header(bytes, dimensions, name);
   IdxArray array;
   const int64_t header = 4 + 4 * dimensions, body = static_cast<int64_t>(bytes.size()) - header;
-  int64_t count = 1;
-  for (int i = 0; i < dimensions; ++i) {
-    array.sizes.push_back(big_endian(bytes, 4 + 4 * i));
-    // Capped, so that the sizes of a damaged header cannot overflow: a count beyond the file is refused below in any
-    // case.
-    count = std::min(count * std::min(array.sizes.back(), int64_t{1} << 20), int64_t{1} << 40);
-  }
+  const int64_t count = announced_bytes(bytes, dimensions);
+  for (int i = 0; i < dimensions; ++i) array.sizes.push_back(big_endian(bytes, 4 + 4 * i));
   if (body != count) {
     fail("{} is {}: its header promises {} bytes of data ({}), it has {}. Fetch it again.", name,
          body < count ? "truncated" : "damaged", count, fmt::join(array.sizes, " x "), body);

@@ -3,13 +3,16 @@
 #include <algorithm>
 
 #include "nascent/core/error.h"
+#include "nascent/core/files.h"
+#include "nascent/core/log.h"
+#include "nascent/core/text.h"
 
 namespace nascent {
 namespace {
 
 // Height and width may differ between the parts of an image folder; the transforms must then serve both.
 void check_agreement(const Dataset& train, const Dataset& test) {
-  if (train.classes() != test.classes() || !(train.shape() == test.shape() || train.name() == "image-folder")) {
+  if (train.classes() != test.classes() || !(train.shape() == test.shape() || train.reads_files())) {
     fail("The parts of '{}' do not match: training images are {} in {} classes, test images {} in {}.", train.name(),
          train.shape().text(), train.classes(), test.shape().text(), test.classes());
   }
@@ -27,6 +30,8 @@ ImageData::ImageData(const DataOptions& options, uint64_t seed, const std::optio
   train_transforms_ =
       options.train_transforms.empty() ? train_->default_transforms(Part::train) : options.train_transforms;
   eval_transforms_ = options.eval_transforms.empty() ? test_->default_transforms(Part::test) : options.eval_transforms;
+  for (const auto& note : train_->notes()) log::info("{}", note);
+  if (train_->reads_files()) check_images({train_.get(), test_.get()}, options.workers);
   const bool needed =
       TransformPipeline::needs_statistics(train_transforms_) || TransformPipeline::needs_statistics(eval_transforms_);
   if (statistics) {
@@ -44,6 +49,17 @@ ImageData::ImageData(const DataOptions& options, uint64_t seed, const std::optio
   }
 }
 
+uint32_t ImageData::digest() const {
+  std::string text = fmt::format("{:08x} {:08x}\n", train_->checksum(), test_->checksum());
+  for (const auto* part : {train_.get(), test_.get()}) {
+    for (int64_t i = 0; i < part->size(); ++i) text += fmt::format("{},", part->label(i));
+  }
+  text += fmt::format("\n{}\n{}\n{}\n{}\n{}\n{}", join(train_->class_names(), "\n"), fmt::join(split_.train, ","),
+                      fmt::join(split_.valid, ","), fmt::join(test_indices_, ","), join(train_transforms_, ","),
+                      join(eval_transforms_, ","));
+  return crc32(text);
+}
+
 std::vector<int64_t> ImageData::all() const {
   std::vector<int64_t> indices = split_.train;
   indices.insert(indices.end(), split_.valid.begin(), split_.valid.end());
@@ -57,8 +73,8 @@ std::unique_ptr<Loader> ImageData::training(std::vector<int64_t> indices, const 
          purpose, options_.valid_fraction, all().size());
   }
   if (static_cast<int64_t>(indices.size()) < options_.batch) {
-    fail("There are {} images for {}, fewer than one batch of {}. Lower --batch or raise --limit.", indices.size(),
-         purpose, options_.batch);
+    fail("There {} for {}, fewer than one batch of {}. Lower --batch or raise --limit.",
+         indices.size() == 1 ? "is 1 image" : fmt::format("are {} images", indices.size()), purpose, options_.batch);
   }
   return std::make_unique<Loader>(train_, std::move(indices),
                                   TransformPipeline(train_transforms_, statistics_, train_->shape()),

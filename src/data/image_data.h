@@ -32,6 +32,11 @@ class ImageData {
   const std::vector<std::string>& train_transforms() const { return train_transforms_; }
   const std::vector<std::string>& eval_transforms() const { return eval_transforms_; }
 
+  const Dataset& train() const { return *train_; }  // as it is stored, before any split or limit
+  const Dataset& test() const { return *test_; }
+  // Changes when images, labels, classes, split or transforms do.
+  uint32_t digest() const;
+
   const Split& split() const { return split_; }
   std::vector<int64_t> all() const;  // both sides of the split
   int64_t test_size() const { return static_cast<int64_t>(test_indices_.size()); }

@@ -21,15 +21,7 @@ namespace fs = std::filesystem;
 constexpr int kCifarSide = 32, kCifarPlane = kCifarSide * kCifarSide;
 constexpr size_t kCifarImage = 3 * kCifarPlane;
 
-bool has_picture_name(const fs::path& path) {
-  std::string extension = path.extension().string();
-  std::transform(extension.begin(), extension.end(), extension.begin(),
-                 [](unsigned char c) { return std::tolower(c); });
-  return extension == ".jpg" || extension == ".jpeg" || extension == ".png";
-}
-
 bool is_idx(std::string_view bytes) { return bytes.starts_with(std::string_view("\0\0\x08\x03", 4)); }
-bool is_picture(std::string_view bytes) { return bytes.starts_with("\xff\xd8\xff") || bytes.starts_with("\x89PNG"); }
 
 void add_planes(const uint8_t* planes, std::vector<uint8_t>& pixels) {
   for (int i = 0; i < kCifarPlane; ++i) {
@@ -70,7 +62,7 @@ std::vector<uint8_t> pickled_pixels(const std::string& bytes, const std::string&
 std::string start_of(const std::string& path) {
   if (fs::is_directory(path) || !fs::exists(path)) return "";
   std::ifstream in(path, std::ios::binary);
-  std::string bytes(8, '\0');
+  std::string bytes(16, '\0');
   in.read(bytes.data(), static_cast<std::streamsize>(bytes.size()));
   bytes.resize(in.gcount());
   return bytes;
@@ -104,7 +96,7 @@ void Pictures::add_source(const std::string& source) {
   if (fs::is_directory(source)) return add_folder(source);
   const std::string start = start_of(source);
   // What looks like a picture, or is not there at all, is opened when it is read.
-  if (start.empty() || is_picture(start)) {
+  if (start.empty() || starts_as_picture(start)) {
     entries_.push_back({source, nullptr, 0});
     return;
   }
@@ -121,14 +113,14 @@ void Pictures::add_folder(const std::string& folder) {
     const bool hidden = entry.path().filename().string().starts_with(".");
     if (entry.is_regular_file() && !hidden && has_picture_name(entry.path())) paths.push_back(entry.path().string());
   }
-  if (paths.empty()) fail("{} holds no JPEG or PNG file.", folder);
+  if (paths.empty()) fail("{} holds no {} file.", folder, picture_formats());
   std::sort(paths.begin(), paths.end());
   for (auto& path : paths) entries_.push_back({std::move(path), nullptr, 0});
 }
 
 void Pictures::add_standard_input() {
   const std::string bytes{std::istreambuf_iterator<char>(std::cin), std::istreambuf_iterator<char>()};
-  if (is_picture(bytes)) {
+  if (starts_as_picture(bytes)) {
     entries_.push_back({"-", nullptr, 0, std::make_shared<const std::string>(bytes)});
   } else if (!add_records("-", bytes)) {
     for (const auto& line : split(bytes, '\n')) {

@@ -26,8 +26,8 @@ class Pictures : public Dataset {
     int64_t classes = 10;
   };
 
-  // Each source is a JPEG or PNG file, a folder of them (at any depth), IDX images (plain or gzipped), a CIFAR batch
-  // (binary or python form), or "-": standard input, which is one such file or a list of paths, one per line.
+  // Each source is a picture (image_file.h), a folder of them (at any depth), IDX images (plain or gzipped), a CIFAR
+  // batch (binary or python form), or "-": standard input, which is one such file or a list of paths, one per line.
   Pictures(const std::vector<std::string>& sources, Wanted wanted);
 
   // "cat.jpg"; of a file of many "t10k-images-idx3-ubyte#12", counted from 0.

@@ -10,6 +10,7 @@ namespace nascent {
 namespace {
 
 // Middle grey with four deviations to either side of the byte's range.
+constexpr double kMostBytes = 4e9;
 constexpr double noise_mean = 127.5, noise_deviation = 32;
 
 Shape checked_shape(const std::vector<double>& shape) {
@@ -35,6 +36,11 @@ std::shared_ptr<const Dataset> make_random(const DataOptions& options, Part part
   const Shape shape = checked_shape(options.shape);
   if (options.classes < 2) fail("data.classes is {}; expected at least 2.", options.classes);
   if (options.size < 1) fail("data.size is {}; expected at least 1.", options.size);
+  const double bytes = static_cast<double>(options.size) * static_cast<double>(shape.count());
+  if (bytes > kMostBytes) {
+    fail("{} images of {} take {:.0f} GB of memory; 'random' makes up to {:.0f}. Lower --size or --shape.",
+         options.size, shape.text(), bytes / 1e9, kMostBytes / 1e9);
+  }
   std::vector<uint8_t> pixels(options.size * shape.count());
   RandomStream random(seed, "random images", {static_cast<uint64_t>(part)});
   for (auto& pixel : pixels) {

@@ -21,6 +21,8 @@ class RandomLabels : public Dataset {
   const std::vector<std::string>& class_names() const override { return images_->class_names(); }
   std::vector<std::string> default_transforms(Part part) const override { return images_->default_transforms(part); }
   uint32_t checksum() const override { return images_->checksum(); }
+  std::vector<std::string> notes() const override { return images_->notes(); }
+  bool reads_files() const override { return images_->reads_files(); }
 
  private:
   std::shared_ptr<const Dataset> images_;

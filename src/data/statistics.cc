@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cmath>
 #include <exception>
+#include <map>
 #include <mutex>
 #include <optional>
 #include <thread>
@@ -48,33 +49,60 @@ void Sums::add(const Sums& other) {
   }
 }
 
-Sums sum_images(const Dataset& dataset, int workers) {
+// What became of all images: the sums of those that can be read, and why the others cannot.
+struct Reading {
+  Sums sums;
+  std::map<int64_t, std::string> failures{};
+
+  std::vector<std::string> reasons() const {
+    std::vector<std::string> all;
+    for (const auto& [index, reason] : failures) all.push_back(reason);
+    return all;
+  }
+};
+
+Reading read_all(const Dataset& dataset, int workers) {
   std::atomic<int64_t> next = 0;
   std::mutex mutex;
-  std::exception_ptr error;
-  Sums all(dataset.channels());
+  Reading all{Sums(dataset.channels())};
   const auto work = [&] {
     Sums sums(dataset.channels());
-    try {
-      Image image;
-      for (int64_t i = next++; i < dataset.size(); i = next++) {
+    std::map<int64_t, std::string> failures;
+    Image image;
+    for (int64_t i = next++; i < dataset.size(); i = next++) {
+      try {
         dataset.read(i, image);
         sums.add(image);
+      } catch (const std::exception& error) {
+        failures[i] = error.what();
       }
-    } catch (...) {
-      next = dataset.size();
-      const std::lock_guard lock(mutex);
-      error = std::current_exception();
     }
     const std::lock_guard lock(mutex);
-    all.add(sums);
+    all.sums.add(sums);
+    all.failures.merge(failures);
   };
   {
     std::vector<std::jthread> threads;
     for (int i = 0; i < workers; ++i) threads.emplace_back(work);
   }
-  if (error) std::rethrow_exception(error);
   return all;
+}
+
+// All of them at once: whoever mends one file and starts again wants no second such message.
+void refuse_failures(const std::vector<std::string>& reasons, int64_t images) {
+  constexpr size_t kShown = 50;
+  if (reasons.empty()) return;
+  if (reasons.size() == 1) fail("{}", reasons.front());
+  std::string list;
+  for (size_t i = 0; i < std::min(kShown, reasons.size()); ++i) list += "\n  " + reasons[i];
+  if (reasons.size() > kShown) list += fmt::format("\n  and {} more", reasons.size() - kShown);
+  fail("{} of {} images cannot be read:{}", reasons.size(), images, list);
+}
+
+Sums sum_images(const Dataset& dataset, int workers) {
+  Reading reading = read_all(dataset, workers);
+  refuse_failures(reading.reasons(), dataset.size());
+  return std::move(reading.sums);
 }
 
 ChannelStatistics compute(const Dataset& dataset, int workers) {
@@ -89,13 +117,14 @@ ChannelStatistics compute(const Dataset& dataset, int workers) {
   return statistics;
 }
 
-std::filesystem::path cache_path(const Dataset& dataset) {
-  return cache_directory() / "statistics" /
+std::filesystem::path cache_path(const Dataset& dataset, const std::string& what) {
+  return cache_directory() / what /
          fmt::format("{}-{}-{:08x}.json", dataset.name(), dataset.size(), dataset.checksum());
 }
 
 std::optional<ChannelStatistics> read_cache(const std::filesystem::path& path, size_t channels) {
-  if (!std::filesystem::exists(path)) return std::nullopt;
+  std::error_code unreadable;
+  if (!std::filesystem::exists(path, unreadable)) return std::nullopt;
   try {
     const Json json = Json::parse(read_file(path));
     ChannelStatistics statistics{json.at("mean").get<std::vector<double>>(),
@@ -118,14 +147,37 @@ void write_cache(const std::filesystem::path& path, const ChannelStatistics& sta
   }
 }
 
+void remember_checked(const std::filesystem::path& path) {
+  try {
+    write_file(path, "{}\n");
+  } catch (const std::exception& error) {
+    log::debug("That the images can be read is not remembered: {}", error.what());
+  }
+}
+
 }  // namespace
 
 ChannelStatistics channel_statistics(const Dataset& dataset, int workers) {
-  const auto path = cache_path(dataset);
+  const auto path = cache_path(dataset, "statistics");
   if (const auto cached = read_cache(path, dataset.channels())) return *cached;
   const ChannelStatistics statistics = compute(dataset, std::max(workers, 1));
   write_cache(path, statistics);
   return statistics;
+}
+
+void check_images(const std::vector<const Dataset*>& parts, int workers) {
+  std::vector<std::string> reasons;
+  int64_t images = 0;
+  for (const Dataset* part : parts) {
+    images += part->size();
+    const auto path = cache_path(*part, "checked");
+    std::error_code unreadable;
+    if (std::filesystem::exists(path, unreadable)) continue;
+    const auto found = read_all(*part, std::max(workers, 1)).reasons();
+    reasons.insert(reasons.end(), found.begin(), found.end());
+    if (found.empty()) remember_checked(path);
+  }
+  refuse_failures(reasons, images);
 }
 
 }  // namespace nascent

@@ -16,4 +16,8 @@ struct ChannelStatistics {
 // directory under a key of the data's content; a damaged or unwritable cache is passed over.
 ChannelStatistics channel_statistics(const Dataset& dataset, int workers = 1);
 
+// Reads every image of all parts once; an Error names all that cannot be read. That all could is remembered in the
+// cache directory.
+void check_images(const std::vector<const Dataset*>& parts, int workers = 1);
+
 }  // namespace nascent

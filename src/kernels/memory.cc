@@ -1,9 +1,12 @@
 #include "nascent/kernels/memory.h"
 
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <fstream>
+#include <limits>
 #include <map>
 #include <mutex>
 #include <new>
@@ -26,6 +29,18 @@ namespace {
 constexpr size_t kAlignment = 64, kHugePage = size_t{2} << 20;
 
 size_t rounded(size_t bytes, size_t step) { return (bytes + step - 1) / step * step; }
+
+// Addresses that the process may still take (ulimit -v). The pool must not take them all: malloc, BLAS and the stacks
+// of threads need theirs.
+size_t addresses_left() {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return std::numeric_limits<size_t>::max();
+  std::ifstream file("/proc/self/statm");
+  size_t pages = 0;
+  file >> pages;
+  const size_t taken = pages * static_cast<size_t>(sysconf(_SC_PAGESIZE));
+  return limit.rlim_cur > taken ? limit.rlim_cur - taken : 0;
+}
 
 // One range of addresses, as large as the machine's memory; the system gives it memory as it is touched. Blocks are cut
 // from its lowest free place, so what one pass leaves is used by the next, whatever sizes that asks for, and little
@@ -73,7 +88,8 @@ class Pool {
 
  private:
   Pool() {
-    size_t bytes = rounded(static_cast<size_t>(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGESIZE), kHugePage);
+    const size_t machine = static_cast<size_t>(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGESIZE);
+    size_t bytes = rounded(std::min(machine, addresses_left() / 2), kHugePage);
     const auto reserve = [&] {
       return mmap(nullptr, bytes + kHugePage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1,
                   0);

@@ -2,9 +2,12 @@
 
 #include <ATen/Parallel.h>
 #include <fmt/format.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cmath>
+#include <filesystem>
 #include <fstream>
 #include <limits>
 #include <numeric>
@@ -146,16 +149,53 @@ double resident_memory() {
 
 namespace {
 
-double number_in(const std::string& path) {
+constexpr double kUnlimited = std::numeric_limits<double>::infinity();
+
+double number_in(const std::filesystem::path& path) {
   std::ifstream file(path);
   double value = 0;
-  return file >> value ? value : std::numeric_limits<double>::infinity();
+  return file >> value ? value : kUnlimited;
+}
+
+// What a control group leaves, of both versions: its own limit and those of the groups around it.
+double left_by_control_groups() {
+  double left = kUnlimited;
+  const auto heed = [&](const std::filesystem::path& folder, const char* limit, const char* used) {
+    const double most = number_in(folder / limit), taken = number_in(folder / used);
+    if (most < kUnlimited && taken < kUnlimited) left = std::min(left, std::max(0.0, most - taken));
+  };
+  std::ifstream file("/proc/self/cgroup");
+  for (std::string line; std::getline(file, line);) {
+    const size_t colon = line.rfind(':');
+    if (colon == std::string::npos) continue;
+    const bool second = line.starts_with("0::"), first = line.find(":memory:") != std::string::npos;
+    if (!first && !second) continue;
+    const std::filesystem::path root = second ? "/sys/fs/cgroup" : "/sys/fs/cgroup/memory";
+    std::filesystem::path inside = std::filesystem::path(line.substr(colon + 1)).relative_path();
+    for (;; inside = inside.parent_path()) {
+      if (second) heed(root / inside, "memory.max", "memory.current");
+      if (first) heed(root / inside, "memory.limit_in_bytes", "memory.usage_in_bytes");
+      if (inside.empty()) break;
+    }
+  }
+  return left;
+}
+
+// What 'ulimit -v' leaves: addresses, which what is mapped takes as well as what is used. Threads, malloc and BLAS need
+// some (BLAS tries for ever to get them), and the engine's pool takes half of the others.
+double left_by_address_limit() {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return kUnlimited;
+  constexpr double kReserved = 500e6;
+  const double taken = number_in("/proc/self/statm") * static_cast<double>(sysconf(_SC_PAGESIZE));
+  return std::max(0.0, (static_cast<double>(limit.rlim_cur) - taken - kReserved) / 2);
 }
 
 }  // namespace
 
 double available_memory() {
-  double available = std::numeric_limits<double>::infinity();
+  constexpr double kUsable = 0.95;  // the rest is for the system's own business, and for what an estimate misses
+  double available = kUnlimited;
   std::ifstream file("/proc/meminfo");
   for (std::string line; std::getline(file, line);) {
     std::istringstream words(line);
@@ -163,18 +203,25 @@ double available_memory() {
     double kilobytes = 0;
     if (words >> name >> kilobytes && name == "MemAvailable:") available = 1024 * kilobytes;
   }
-  // A container's limit, less what it has taken already.
-  const double limit = number_in("/sys/fs/cgroup/memory.max"), used = number_in("/sys/fs/cgroup/memory.current");
-  return std::min(available, limit - (limit < std::numeric_limits<double>::infinity() ? used : 0));
+  return kUsable * std::min({available, left_by_control_groups(), left_by_address_limit()});
 }
+
+namespace {
+
+// "2.9 GB", "35 MB".
+std::string bytes_text(double bytes) {
+  return bytes >= 1e9 ? fmt::format("{:.1f} GB", bytes / 1e9) : fmt::format("{:.0f} MB", std::ceil(bytes / 1e6));
+}
+
+}  // namespace
 
 std::string check_memory(const MemoryEstimate& estimate, double limit, const std::string& advice) {
   const double room = limit > 0 ? limit : estimate.process + available_memory();
   if (estimate.total() > room) {
-    fail("A step needs about {:.1f} GB of memory ({:.1f} GB of them for activations), but there are {:.1f} GB. {}",
-         estimate.total() / 1e9, estimate.activations / 1e9, room / 1e9, advice);
+    fail("A step needs about {} of memory ({} of them for activations), but {} {}. {}", bytes_text(estimate.total()),
+         bytes_text(estimate.activations), limit > 0 ? "run.memory allows" : "there are", bytes_text(room), advice);
   }
-  return fmt::format("{:.1f} GB", estimate.total() / 1e9);
+  return bytes_text(estimate.total());
 }
 
 }  // namespace nascent

@@ -4,12 +4,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 
-#include "nascent/core/error.h"
 #include "nascent/run/curve_section.h"
 #include "nascent/run/html.h"
+#include "nascent/run/operation_colours.h"
 #include "nascent/run/plot.h"
-#include "nascent/space/space.h"
+#include "nascent/run/site_names.h"
 
 namespace nascent {
 namespace {
@@ -22,36 +23,13 @@ struct CellHistory {
   Curve entropy;
 };
 
-std::vector<std::string> named_by_space(const std::string& space, const std::string& type) {
-  std::vector<std::string> names;
-  const auto found = find_space(space);
-  for (const auto& cell : found->cells()) {
-    if (cell.type != type) continue;
-    if (cell.ops_on_nodes) {
-      for (size_t node = 0; node < cell.nodes.size(); ++node) names.push_back(fmt::format("node {}", node + 1));
-    } else {
-      for (const auto& edge : Space::edges(cell)) {
-        if (edge.to >= 0) names.push_back(fmt::format("{}→{}", edge.from, edge.to));
-      }
-    }
-  }
-  return names;
-}
-
-std::vector<std::string> site_names(const Json& cell, const std::string& space, const std::string& type, size_t count) {
+// The event's own names go before those of the space.
+std::vector<std::string> sites_of(const Json& cell, const std::string& space, const std::string& type, size_t count) {
   std::vector<std::string> names;
   if (cell.contains("sites") && cell["sites"].is_array()) {
     for (const auto& name : cell["sites"]) names.push_back(html::value_text(name));
-  } else if (!space.empty()) {
-    try {
-      names = named_by_space(space, type);
-    } catch (const Error&) {  // a space this program does not know: numbers will do
-    }
   }
-  if (names.size() == count) return names;
-  names.clear();
-  for (size_t i = 0; i < count; ++i) names.push_back(fmt::format("{}", i + 1));
-  return names;
+  return names.size() == count ? names : site_names(space, type, count);
 }
 
 double mean_entropy(const Json& cell) {
@@ -81,15 +59,16 @@ CellHistory& history_of(std::vector<CellHistory>& all, const std::string& type, 
   const auto known = std::find_if(all.begin(), all.end(), [&](const auto& history) { return history.type == type; });
   if (known != all.end()) return *known;
   const size_t count = cell["probabilities"].size();
-  return all.emplace_back(CellHistory{type, site_names(cell, space, type, count),
-                                      std::vector<std::vector<Curve>>(count), Curve{html::words(type), {}}});
+  return all.emplace_back(CellHistory{type, sites_of(cell, space, type, count), std::vector<std::vector<Curve>>(count),
+                                      Curve{html::words(type), {}}});
 }
 
-void add_weights(CellHistory& history, const Json& rows, const std::vector<std::string>& ops, double epoch) {
+void add_weights(CellHistory& history, const Json& rows, const std::vector<std::string>& ops, double epoch,
+                 OperationColours& colours) {
   for (size_t site = 0; site < std::min<size_t>(history.weights.size(), rows.size()); ++site) {
     auto& curves = history.weights[site];
     if (curves.empty()) {
-      for (const auto& op : ops) curves.push_back({op, {}});
+      for (const auto& op : ops) curves.push_back({op, {}, {}, static_cast<int>(colours.of(op))});
     }
     for (size_t op = 0; op < std::min<size_t>(curves.size(), rows[site].size()); ++op) {
       if (rows[site][op].is_number()) curves[op].points.emplace_back(epoch, rows[site][op].get<double>());
@@ -108,7 +87,7 @@ std::vector<std::string> op_names(const std::vector<Event>& events) {
 }
 
 std::vector<CellHistory> read_history(const std::vector<Event>& events, const std::vector<std::string>& ops,
-                                      const std::string& space) {
+                                      const std::string& space, OperationColours& colours) {
   std::vector<CellHistory> all;
   for (const auto& event : events) {
     if (!event.values.is_object() || !event.values.contains("cells") || !event.values["cells"].is_object()) continue;
@@ -116,26 +95,89 @@ std::vector<CellHistory> read_history(const std::vector<Event>& events, const st
     for (const auto& [type, cell] : event.values["cells"].items()) {
       if (!is_cell(cell)) continue;
       CellHistory& history = history_of(all, type, cell, space);
-      add_weights(history, cell["probabilities"], ops, epoch);
+      add_weights(history, cell["probabilities"], ops, epoch, colours);
       history.entropy.points.emplace_back(epoch, mean_entropy(cell));
     }
   }
   return all;
 }
 
-// One scale for every panel, so that they can be compared: up to the next tenth above the largest weight.
+// One scale for every panel, so that they can be compared: 1 where weights are shares of one whole, else the largest
+// sum that an edge has.
 double common_top(const std::vector<CellHistory>& all) {
-  double largest = 0.1;
+  double largest = 1;
   for (const auto& history : all) {
     for (const auto& curves : history.weights) {
+      std::map<double, double> sums;
       for (const auto& curve : curves) {
-        for (const auto& [epoch, weight] : curve.points) {
-          if (std::isfinite(weight)) largest = std::max(largest, weight);
-        }
+        for (const auto& [epoch, weight] : curve.points) sums[epoch] += std::isfinite(weight) ? weight : 0;
       }
+      for (const auto& [epoch, sum] : sums) largest = std::max(largest, sum);
     }
   }
-  return std::ceil(largest * 10 - 1e-9) / 10;
+  return largest < 1.05 ? 1 : largest;
+}
+
+constexpr double kWide = 156, kHigh = 92, kLeft = 4, kRight = 152, kFoot = 78;
+
+// Shares of the operations over the epochs, one on another, as an <svg> of the page's own.
+std::string stacked(const std::vector<Curve>& curves, double top) {
+  std::vector<double> epochs;
+  for (const auto& curve : curves) {
+    for (const auto& [epoch, weight] : curve.points) epochs.push_back(epoch);
+  }
+  std::sort(epochs.begin(), epochs.end());
+  epochs.erase(std::unique(epochs.begin(), epochs.end()), epochs.end());
+  if (epochs.empty()) return "<svg viewBox=\"0 0 156 92\"></svg>";
+  const double first = epochs.front(), span = epochs.back() - first;
+  const auto across = [&](double epoch) {
+    return span > 0 ? kLeft + (epoch - first) / span * (kRight - kLeft) : kLeft;
+  };
+  std::map<double, double> below;  // what is stacked so far
+  std::string areas;
+  for (size_t i = 0; i < curves.size(); ++i) {
+    std::string up, down;
+    for (const auto& [epoch, weight] : curves[i].points) {
+      const double from = below[epoch], to = from + (std::isfinite(weight) ? weight : 0);
+      below[epoch] = to;
+      const auto point = [&](double x, double share) {
+        return fmt::format("{:.1f},{:.1f} ", x, kFoot * (1 - share / top));
+      };
+      up += point(across(epoch), to);
+      down = point(across(epoch), from) + down;
+      if (span > 0) continue;  // a single epoch is a bar
+      up += point(kRight, to);
+      down = point(kRight, from) + down;
+    }
+    areas += fmt::format("<polygon points=\"{}{}\" fill=\"var(--c{})\" fill-opacity=\"0.85\"/>\n", up, down,
+                         colour_index(Plot{curves}, i));
+  }
+  const auto label = [](double x, const char* anchor, double epoch) {
+    return fmt::format("<text x=\"{}\" y=\"{}\" text-anchor=\"{}\" font-size=\"10\" fill=\"var(--axis)\">{:g}</text>\n",
+                       x, kHigh - 2, anchor, epoch);
+  };
+  return fmt::format("<svg viewBox=\"0 0 {} {}\" font-family=\"sans-serif\">\n{}{}{}</svg>\n", kWide, kHigh, areas,
+                     label(kLeft, "start", first), span > 0 ? label(kRight, "end", epochs.back()) : "");
+}
+
+// As pointer_data, with the margins of stacked().
+std::string stacked_pointer(const std::vector<Curve>& curves) {
+  Json all = Json::array();
+  double first = INFINITY, last = -INFINITY;
+  for (size_t i = 0; i < curves.size(); ++i) {
+    Json points = Json::array();
+    for (const auto& [epoch, weight] : curves[i].points) {
+      first = std::min(first, epoch), last = std::max(last, epoch);
+      if (std::isfinite(weight)) points.push_back({epoch, std::stod(fmt::format("{:.4g}", weight))});
+    }
+    all.push_back({{"name", curves[i].name}, {"colour", colour_index(Plot{curves}, i)}, {"points", points}});
+  }
+  if (!(first <= last)) return "";
+  const Json data = {{"x", {first, last > first ? last : first + 1}},
+                     {"box", {kLeft / kWide, kRight / kWide}},
+                     {"by", "epoch"},
+                     {"curves", all}};
+  return fmt::format(" data-plot=\"{}\"", html::escape(data.dump(-1, ' ', false, Json::error_handler_t::replace)));
 }
 
 size_t strongest(const std::vector<Curve>& curves) {
@@ -145,11 +187,13 @@ size_t strongest(const std::vector<Curve>& curves) {
   return static_cast<size_t>(most - curves.begin());
 }
 
-std::string site_figure(const std::string& site, const std::vector<Curve>& curves, const std::string& drawing) {
+std::string site_figure(const std::string& site, const std::vector<Curve>& curves, double top) {
+  const std::string name = html::escape(site);
+  if (curves.empty()) return fmt::format("<figure><figcaption>{}</figcaption></figure>\n", name);
   const size_t most = strongest(curves);
-  const std::string op = curves.empty() ? "" : html::escape(curves[most].name);
-  return fmt::format("<figure><figcaption>{} <span style=\"color:var(--c{})\">{}</span></figcaption>\n{}</figure>\n",
-                     html::escape(site), most % kPlotColours, op, drawing);
+  return fmt::format("<figure{}><figcaption>{} <span style=\"color:var(--c{})\">{}</span></figcaption>\n{}</figure>\n",
+                     stacked_pointer(curves), name, colour_index(Plot{curves}, most), html::escape(curves[most].name),
+                     stacked(curves, top));
 }
 
 // Site by operation: the weights at the end.
@@ -168,31 +212,35 @@ std::string final_table(const CellHistory& history, const std::vector<std::strin
 }
 
 std::string cell_markup(const CellHistory& history, const std::vector<std::string>& ops, double top) {
-  std::vector<Plot> plots;
-  for (const auto& curves : history.weights) plots.push_back({curves, 156, 96, true, top});
-  std::string markup = fmt::format("<h3>{}</h3>\n", html::escape(html::words(history.type)));
-  const std::string numbers = final_table(history, ops);
-  const auto drawings = draw_plots(plots);
-  if (!drawings) return markup + "<p class=\"soft\">Weights at the end.</p>\n" + numbers;
-  markup += "<div class=\"sites\">\n";
+  std::string markup = fmt::format("<h3>{}</h3>\n<div class=\"sites\">\n", html::escape(html::words(history.type)));
   for (size_t i = 0; i < history.weights.size(); ++i) {
-    markup += site_figure(history.sites[i], history.weights[i], (*drawings)[i]);
+    markup += site_figure(history.sites[i], history.weights[i], top);
   }
-  return markup + "</div>\n" + html::details("Weights at the end", numbers);
+  return markup + "</div>\n" + html::details("Weights at the end", final_table(history, ops));
+}
+
+// 0: all is decided; the logarithm of the number of operations: nothing is.
+std::string entropy_sentence(const CellHistory& history, size_t ops) {
+  const double first = history.entropy.points.front().second, last = history.entropy.points.back().second;
+  return fmt::format(
+      "<p>{}: mean entropy of an edge {} at first, {} at the end; {} if all {} operations were equal.</p>\n",
+      html::escape(html::words(history.type)), html::number_text(first), html::number_text(last),
+      html::number_text(std::log(static_cast<double>(ops))), ops);
 }
 
 }  // namespace
 
 std::string architecture_section(const std::vector<Event>& events, const std::string& space) {
   const std::vector<std::string> ops = op_names(events);
-  const std::vector<CellHistory> all = read_history(events, ops, space);
+  OperationColours colours = colours_of_space(space);
+  const std::vector<CellHistory> all = read_history(events, ops, space, colours);
   if (all.empty() || ops.empty()) return "";
   std::vector<Curve> names;
-  for (const auto& op : ops) names.push_back({op, {}});
+  for (const auto& op : ops) names.push_back({op, {}, {}, static_cast<int>(colours.of(op))});
   std::string markup =
-      "<p class=\"soft\">How much of each operation every edge holds, by epoch; beside an edge, the operation that "
-      "holds "
-      "most at the end.</p>\n" +
+      "<p class=\"soft\">The share of each operation on every edge, by epoch; beside an edge, the operation that has "
+      "most "
+      "at the end.</p>\n" +
       legend(names);
   const double top = common_top(all);
   Panel entropy{"Mean entropy of an edge", "epoch", {}};
@@ -200,12 +248,11 @@ std::string architecture_section(const std::vector<Event>& events, const std::st
   for (const auto& history : all) {
     markup += cell_markup(history, ops, top);
     entropy.plot.curves.push_back(history.entropy);
-    const double last = history.entropy.points.back().second;
-    entropies += fmt::format("<p>{}: mean entropy {} at the end.</p>\n", html::escape(html::words(history.type)),
-                             html::number_text(last));
+    entropies += entropy_sentence(history, ops.size());
   }
-  markup += "<h3>Entropy</h3>\n" + figures({entropy}, entropies);
-  return html::section("ArchitectureParameters weights", markup);
+  markup += "<h3>Entropy</h3>\n" + entropies;
+  if (!is_flat(entropy.plot)) markup += figures({entropy}, "");
+  return html::section("Architecture weights", markup);
 }
 
 }  // namespace nascent

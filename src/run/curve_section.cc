@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 
+#include "nascent/core/text.h"
 #include "nascent/run/html.h"
 
 namespace nascent {
@@ -28,6 +29,11 @@ std::string title_of(const std::string& key) {
   if (const auto known = kKnown.find(key); known != kKnown.end()) return known->second;
   std::string title = html::words(key);
   if (!title.empty() && title[0] >= 'a' && title[0] <= 'z') title[0] = static_cast<char>(title[0] - 'a' + 'A');
+  return title;
+}
+
+std::string in_lower_case(std::string title) {
+  if (!title.empty() && title[0] >= 'A' && title[0] <= 'Z') title[0] = static_cast<char>(title[0] - 'A' + 'a');
   return title;
 }
 
@@ -58,8 +64,9 @@ Points points_of(const std::vector<Event>& events, const std::string& key, const
 }
 
 std::string figure(const Panel& panel, const std::string& drawing) {
-  return fmt::format("<figure><figcaption>{} <span class=\"by\">by {}</span></figcaption>\n{}\n{}</figure>\n",
-                     html::escape(panel.title), html::escape(panel.by), drawing, legend(panel.plot.curves));
+  return fmt::format("<figure{}><figcaption>{} <span class=\"by\">by {}</span></figcaption>\n{}\n{}</figure>\n",
+                     pointer_data(panel.plot, panel.by), html::escape(panel.title), html::escape(panel.by), drawing,
+                     legend(panel.plot.curves));
 }
 
 // The numbers behind the curves.
@@ -88,12 +95,37 @@ std::vector<Event> some_of(const std::vector<Event>& events, size_t most) {
   return some;
 }
 
+// What never changed is said, not drawn.
+std::string flat_sentence(const std::vector<Panel>& flat, const std::string& by) {
+  if (flat.empty()) return "";
+  std::vector<std::string> facts;
+  for (const auto& panel : flat) {
+    for (const auto& curve : panel.plot.curves) {
+      std::string title = panel.title;
+      if (panel.plot.curves.size() > 1) title = fmt::format("{} {}", curve.name, in_lower_case(title));
+      facts.push_back(fmt::format("{} {}", html::escape(title), html::number_text(curve.points.front().second)));
+    }
+  }
+  const bool once = flat.front().plot.curves.front().points.size() == 1;
+  return fmt::format("<p class=\"soft\">{}: {}.</p>\n", once ? "After one " + by : "The same throughout",
+                     join(facts, ", "));
+}
+
 // Curves of one kind of events, and the numbers behind them.
 std::string kind_markup(const EventStore& store, const std::string& kind) {
   const std::string by = kind == "epoch" ? "epoch" : "step";
   const std::vector<Event> events = store.events(kind);
   const std::string numbers = number_table(some_of(events, kind == "epoch" ? 1000 : 200), by);
-  const std::string drawn = figures(panels_of(events, by), numbers);
+  std::vector<Panel> panels = panels_of(events, by);
+  if (by == "epoch" && !store.events("architecture").empty()) {
+    std::erase_if(panels, [](const Panel& panel) { return panel.title == "Entropy"; });  // shown with the weights
+  }
+  std::vector<Panel> flat;
+  const auto changes = [](const Panel& panel) { return !is_flat(panel.plot); };
+  const auto first_flat = std::stable_partition(panels.begin(), panels.end(), changes);
+  flat.assign(first_flat, panels.end());
+  panels.erase(first_flat, panels.end());
+  const std::string drawn = figures(panels, numbers) + flat_sentence(flat, by);
   return kind == "epoch" && !drawn.empty() ? drawn + html::details("Numbers by epoch", numbers) : drawn;
 }
 
@@ -114,7 +146,7 @@ std::string legend(const std::vector<Curve>& curves) {
   if (curves.size() < 2) return "";
   std::string markup = "<p class=\"legend\">";
   for (size_t i = 0; i < curves.size(); ++i) {
-    markup += fmt::format("<span><i style=\"background:var(--c{})\"></i>{}</span> ", i % kPlotColours,
+    markup += fmt::format("<span><i style=\"background:var(--c{})\"></i>{}</span> ", colour_index(Plot{curves}, i),
                           html::escape(curves[i].name));
   }
   return markup + "</p>\n";

@@ -1,7 +1,9 @@
 #include "nascent/run/event_store.h"
 
 #include <sqlite3.h>
+#include <unistd.h>
 
+#include <cctype>
 #include <memory>
 
 #include "nascent/core/error.h"
@@ -32,6 +34,21 @@ std::string text_column(sqlite3_stmt* statement, int column) {
   return std::string(bytes == nullptr ? "" : bytes, sqlite3_column_bytes(statement, column));
 }
 
+bool is_writable(const std::filesystem::path& path) {
+  const auto folder = path.has_parent_path() ? path.parent_path() : std::filesystem::path(".");
+  return ::access(path.c_str(), W_OK) == 0 && ::access(folder.c_str(), W_OK) == 0;
+}
+
+// In a folder that one may only read, SQLite cannot keep its books: it must take the file for one that never changes.
+std::string unchanging(const std::filesystem::path& path) {
+  std::string address = "file:";
+  for (const char c : path.string()) {
+    const bool plain = std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '/' || c == '.' || c == '-' || c == '_';
+    address += plain ? std::string(1, c) : fmt::format("%{:02x}", static_cast<unsigned char>(c));
+  }
+  return address + "?immutable=1";
+}
+
 }  // namespace
 
 EventStore::EventStore(std::filesystem::path path, Access access) : path_(std::move(path)) {
@@ -52,7 +69,12 @@ void EventStore::open(Access access) {
   if (access == Access::read && !std::filesystem::exists(path_)) fail("There is no event store {}.", path_.string());
   // Readers open for writing too, which the log of a killed process needs to be read; they change no event.
   const int flags = SQLITE_OPEN_READWRITE | (access == Access::write ? SQLITE_OPEN_CREATE : 0);
-  check(sqlite3_open_v2(path_.c_str(), &database_, flags, nullptr), "open");
+  if (access == Access::read && !is_writable(path_)) {
+    check(sqlite3_open_v2(unchanging(path_).c_str(), &database_, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, nullptr),
+          "open");
+  } else {
+    check(sqlite3_open_v2(path_.c_str(), &database_, flags, nullptr), "open");
+  }
   sqlite3_busy_timeout(database_, 10000);
   check_format();
   if (access == Access::write) prepare_for_writing();

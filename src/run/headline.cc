@@ -41,7 +41,8 @@ std::string accuracy_tile(const Json& result, const std::vector<Event>& epochs) 
   for (const auto& [key, label] : kKnown) {
     if (const auto found = find_number(result, key)) return tile(label, fmt::format("{:.2f} %", *found));
   }
-  const std::vector<double> seen = epoch_numbers(epochs, "valid_top1");
+  const std::vector<double> seen = epoch_numbers(epochs, "valid_top1"), tested = epoch_numbers(epochs, "test_top1");
+  if (!tested.empty()) return tile("Test accuracy", fmt::format("{:.2f} %", tested.back()), "so far");
   if (seen.empty()) return "";
   const auto best = std::max_element(seen.begin(), seen.end());
   return tile("Validation accuracy", fmt::format("{:.2f} %", seen.back()), fmt::format("best so far {:.2f} %", *best));
@@ -84,13 +85,21 @@ std::string tiles(const RunDirectory& run, const std::vector<Event>& epochs, int
   return markup.empty() ? "" : "<dl class=\"tiles\">\n" + markup + "</dl>\n";
 }
 
-std::string facts(const Json& info) {
+std::string fact(const std::string& label, const std::string& text) {
+  return fmt::format("<span>{} <b>{}</b></span>\n", html::escape(label), html::escape(text));
+}
+
+std::string facts(const RunDirectory& run) {
+  const Json& info = run.info();
   std::string markup;
-  for (const auto& fact : info.value("facts", Json::array())) {
-    if (!fact.is_array() || fact.size() != 2) continue;
-    markup += fmt::format("<span>{} <b>{}</b></span>\n", html::escape(html::value_text(fact[0])),
-                          html::escape(html::value_text(fact[1])));
+  for (const auto& pair : info.value("facts", Json::array())) {
+    if (pair.is_array() && pair.size() == 2) markup += fact(html::value_text(pair[0]), html::value_text(pair[1]));
   }
+  const Json options = run.options();
+  if (options.contains("run") && options["run"].contains("seed")) {
+    markup += fact("Seed", html::value_text(options["run"]["seed"]));
+  }
+  if (const double seconds = info.value("seconds", 0.0); seconds > 0) markup += fact("Took", duration_text(seconds));
   return markup.empty() ? "" : "<p class=\"facts\">" + markup + "</p>\n";
 }
 
@@ -122,7 +131,7 @@ std::string headline(const RunDirectory& run, const std::vector<Event>& epochs, 
       "<header>\n<p class=\"eyebrow\">nascent {} · <span class=\"status {}\">{}</span> · {}</p>\n<h1>{}</h1>\n{}{}{}"
       "</header>\n",
       html::escape(run.info().value("verb", "")), status_text(status), status_text(status),
-      html::escape(run.info().value("started", "").substr(0, 10)), html::escape(run_title(run)), facts(run.info()),
+      html::escape(run.info().value("started", "").substr(0, 10)), html::escape(run_title(run)), facts(run),
       notice(run, status, steps), tiles(run, epochs, steps));
 }
 

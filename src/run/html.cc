@@ -60,7 +60,9 @@ std::string details(const std::string& summary, const std::string& markup, bool 
 }
 
 std::string copyable(const std::string& text) {
-  return fmt::format("<pre title=\"Click to select\">{}</pre>\n", escape(text));
+  return fmt::format(
+      "<div class=\"copyable\"><button class=\"copy\" type=\"button\" hidden>Copy</button><pre>{}</pre></div>\n",
+      escape(text));
 }
 
 std::string table(const std::vector<std::string>& header, const std::vector<Row>& rows) {
@@ -80,8 +82,9 @@ std::string page(const std::string& title, const std::string& markup) {
       "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
       "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
       "<meta name=\"color-scheme\" content=\"light dark\">\n"
-      "<title>{}</title>\n<style>\n{}</style>\n</head>\n<body>\n<main>\n{}</main>\n</body>\n</html>\n",
-      escape(title), style_sheet(), markup);
+      "<title>{}</title>\n<style>\n{}</style>\n</head>\n<body>\n<main>\n{}</main>\n<script>\n{}</script>\n</body>\n"
+      "</html>\n",
+      escape(title), style_sheet(), markup, script());
 }
 
 std::string value_text(const Json& value) {

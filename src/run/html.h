@@ -15,7 +15,7 @@ std::string escape(std::string_view text);
 // A section with a heading; "" where there is nothing to show.
 std::string section(const std::string& heading, const std::string& markup);
 std::string details(const std::string& summary, const std::string& markup, bool open = false);
-// Text to copy: one click selects all of it.
+// Text to copy, with a button that does.
 std::string copyable(const std::string& text);
 
 // Cells hold markup. A row's class marks it ("changed"); rows may be shorter than the header.
@@ -40,8 +40,9 @@ std::string words(std::string key);
 // A file as an address that a page can hold: "data:image/png;base64,...".
 std::string data_uri(const std::string& type, std::string_view bytes);
 
-// The style sheet of page().
+// The style sheet and the script of page().
 std::string_view style_sheet();
+std::string_view script();
 // The light theme's value of a variable of the page ("axis", "c0"): the first in its style sheet.
 std::string light_colour(const std::string& variable);
 

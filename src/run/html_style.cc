@@ -7,7 +7,7 @@ std::string_view style_sheet() {
   color-scheme: light dark;
   --page: #fbfbfc; --card: #ffffff; --ink: #1c2128; --soft: #5b6472; --rule: #e1e4e9; --tint: #f1f3f6;
   --axis: #6b7482; --grid: #e6e9ee; --accent: #2458c5; --mark: #fff4d6;
-  --good: #1b7f4b; --warn: #9a5b00; --bad: #b3261e;
+  --good: #1b7f4b; --warn: #9a5b00; --bad: #b3261e; --input: #d5e8d4; --node: #dae8fc; --output: #fff2cc;
   --c0: #2f6bd8; --c1: #e0701a; --c2: #1f9a5a; --c3: #cf2f3f; --c4: #8350c4;
   --c5: #8a6036; --c6: #d64f9f; --c7: #69717f; --c8: #9a9b14; --c9: #12a0b4;
 }
@@ -15,12 +15,10 @@ std::string_view style_sheet() {
   :root {
     --page: #14171c; --card: #1b1f26; --ink: #e6e9ee; --soft: #9aa4b2; --rule: #2e343d; --tint: #232830;
     --axis: #8f99a8; --grid: #2c323b; --accent: #8ab0ff; --mark: #3a3115;
-    --good: #5fd39a; --warn: #f0b95a; --bad: #ff8f88;
+    --good: #5fd39a; --warn: #f0b95a; --bad: #ff8f88; --input: #24402f; --node: #22364f; --output: #453b18;
     --c0: #79a6ff; --c1: #ffa45c; --c2: #5fd18f; --c3: #ff7a80; --c4: #bf9aff;
     --c5: #cda37a; --c6: #ff92cc; --c7: #aab2bf; --c8: #d5d65c; --c9: #5ad3e4;
   }
-  /* Drawings of cells bring their own colours: light turns dark and hues stay. */
-  .cells svg { filter: invert(0.91) hue-rotate(180deg); }
 }
 * { box-sizing: border-box; }
 body { margin: 0; background: var(--page); color: var(--ink); line-height: 1.5;
@@ -61,17 +59,32 @@ p.legend { margin: 4px 0 6px; }
   vertical-align: middle; }
 .cells { overflow-x: auto; background: var(--card); border: 1px solid var(--rule); border-radius: 10px; padding: 16px; }
 .cells svg { display: block; margin: 0 auto 12px; max-width: 100%; height: auto; min-width: min(100%, 560px); }
+.cells text:not([fill]) { fill: var(--ink); }
+.samples { display: flex; flex-wrap: wrap; gap: 6px; }
+.samples img { border-radius: 4px; image-rendering: auto; }
+.copyable { position: relative; }
+.copy { position: absolute; top: 6px; right: 6px; font: inherit; font-size: 0.8rem; color: var(--ink); cursor: pointer;
+  background: var(--card); border: 1px solid var(--rule); border-radius: 6px; padding: 2px 10px; }
+.tip { position: absolute; z-index: 9; pointer-events: none; background: var(--card); border: 1px solid var(--rule);
+  border-radius: 6px; padding: 5px 9px; font-size: 0.8rem; box-shadow: 0 2px 8px #0003; max-width: 300px; }
+.tip span { display: block; font-variant-numeric: tabular-nums; }
+.tip i { display: inline-block; width: 9px; height: 9px; border-radius: 2px; margin-right: 6px; }
+.options { margin: 0; }
+.options > div { display: grid; grid-template-columns: minmax(0, 15em) minmax(0, 13em) minmax(0, 1fr); gap: 0 16px;
+  padding: 6px 8px; border-bottom: 1px solid var(--rule); font-size: 0.9rem; }
+.options dt, .options dd { margin: 0; overflow-wrap: anywhere; }
+.options dd small { display: block; color: var(--soft); }
+.options .changed { background: var(--mark); box-shadow: inset 3px 0 var(--warn); }
 .wide { overflow-x: auto; }
 table { border-collapse: collapse; font-size: 0.9rem; width: 100%; }
 th, td { text-align: left; padding: 6px 14px 6px 0; border-bottom: 1px solid var(--rule); vertical-align: top; }
 th { color: var(--soft); font-weight: 500; white-space: nowrap; }
 td { overflow-wrap: anywhere; font-variant-numeric: tabular-nums; }
 td:first-child:nth-last-child(2) { width: 18em; }
+.wide td { min-width: 3.5em; }
 code, pre { font-family: ui-monospace, "SF Mono", Menlo, Consolas, "Liberation Mono", monospace; font-size: 0.86em; }
 pre { background: var(--tint); border-radius: 8px; padding: 12px 14px; overflow-x: auto; margin: 8px 0 14px;
-  user-select: all; -webkit-user-select: all; line-height: 1.45; }
-tr.changed td { background: var(--mark); }
-tr.changed td:first-child { box-shadow: inset 3px 0 var(--warn); padding-left: 10px; }
+  line-height: 1.45; }
 details { border-top: 1px solid var(--rule); padding: 8px 0; }
 details:last-of-type { border-bottom: 1px solid var(--rule); }
 summary { cursor: pointer; font-weight: 500; }
@@ -86,7 +99,9 @@ footer { margin-top: 44px; border-top: 1px solid var(--rule); padding-top: 14px;
   .tiles dd { font-size: 1.3rem; }
   .sites { grid-template-columns: 1fr 1fr; }
   .cells { padding: 10px; }
-  .cells svg { min-width: 0; max-width: 540px; }
+  .cells svg { min-width: 540px; max-width: none; margin: 0 0 12px; }
+  .options > div { grid-template-columns: minmax(0, 1fr) minmax(0, 1fr); }
+  .options .meaning { grid-column: 1 / -1; }
 }
 @media print {
   :root { --page: #fff; --card: #fff; }
@@ -95,6 +110,7 @@ footer { margin-top: 44px; border-top: 1px solid var(--rule); padding-top: 14px;
   section { margin-top: 24pt; }
   h2, h3, figcaption { break-after: avoid; }
   pre { white-space: pre-wrap; }
+  .copy, .tip { display: none; }
 }
 )css";
 }

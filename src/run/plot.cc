@@ -7,6 +7,8 @@
 
 #include "nascent/core/text.h"
 #include "nascent/run/gnuplot.h"
+#include "nascent/run/html.h"
+#include "nascent/run/plot_picture.h"
 
 namespace nascent {
 namespace {
@@ -46,13 +48,25 @@ double tic_distance(const Range& range) {
   return power * (most >= 5 * power ? 5 : most >= 2 * power ? 2 : 1);
 }
 
+Range shown_across(const Range& x) { return x.widened(x.flat() ? 0.5 : 0.02); }
+
+// Where the axes lie in a drawing, as parts of its width.
+struct Box {
+  double left, right;
+};
+Box box_of(const Plot& plot) {
+  const double label = plot.small ? 26 : 48, gap = plot.small ? 8 : 10;
+  return {label / plot.width, 1 - gap / plot.width};
+}
+
 std::string axes(const Plot& plot, const Range& x, const Range& y) {
-  const Range shown_x = x.widened(x.flat() ? 0.5 : 0.02);
+  const Range shown_x = shown_across(x);
   const Range shown_y = plot.top > 0 ? Range{0, plot.top} : y.widened(y.flat() ? 0.5 : 0.05);
   std::string script =
       fmt::format("set xrange [{}:{}]\nset yrange [{}:{}]\n", shown_x.low, shown_x.high, shown_y.low, shown_y.high);
   if (plot.small) {
-    return script + fmt::format("set xtics ({0}, {1})\nset ytics (0, {2})\n", x.low, x.high, plot.top);
+    const std::string ends = x.flat() ? fmt::format("{}", x.low) : fmt::format("{}, {}", x.low, x.high);
+    return script + fmt::format("set xtics ({})\nset ytics (0, {})\n", ends, plot.top);
   }
   return script + fmt::format("set xtics {}\nset ytics {}\n", std::max(plot.whole ? 1.0 : 0.0, tic_distance(shown_x)),
                               tic_distance(shown_y));
@@ -60,15 +74,15 @@ std::string axes(const Plot& plot, const Range& x, const Range& y) {
 
 std::string colour_of(size_t index) { return "lc " + curve_colour(index); }
 
-std::string band_command(size_t index) {
+std::string band_command(size_t index, size_t colour) {
   return fmt::format("$data{} using 1:3:4 with filledcurves fs transparent solid 0.1 noborder {}", index,
-                     colour_of(index));
+                     colour_of(colour));
 }
 
-std::string curve_command(size_t index, const Points& points) {
-  std::string command = fmt::format("$data{} with lines lw 1.6 {}", index, colour_of(index));
+std::string curve_command(size_t index, size_t colour, const Points& points) {
+  std::string command = fmt::format("$data{} with lines lw 1.6 {}", index, colour_of(colour));
   if (points.size() <= 30) {
-    command += fmt::format(", $data{0} using 1:2 with circles fs solid noborder {1}", index, colour_of(index));
+    command += fmt::format(", $data{0} using 1:2 with circles fs solid noborder {1}", index, colour_of(colour));
   }
   return command;
 }
@@ -95,8 +109,8 @@ std::string script_of(const Plot& plot) {
       data += "\n";
     }
     data += "EOD\n";
-    if (!curve.band.empty()) bands.push_back(band_command(i));
-    curves.push_back(curve_command(i, curve.points));
+    if (!curve.band.empty()) bands.push_back(band_command(i, colour_index(plot, i)));
+    curves.push_back(curve_command(i, colour_index(plot, i), curve.points));
   }
   // A drawing per plot, come what may: the caller counts them.
   if (curves.empty()) return "set xrange [0:1]\nset yrange [0:1]\nplot NaN\n";
@@ -108,20 +122,60 @@ std::string preamble(const Plot& plot) {
   return fmt::format(
       "set style circle radius screen 0.009\nset border 1 lc {0} lw 0.7\n"
       "set tics nomirror out scale 0.4 textcolor {0}\nset xtics offset 0,0.3\n"
-      "set grid ytics lt 1 lc {1} lw 0.7\nunset key\n{2}",
-      axis_colour(), grid_colour(),
-      plot.small ? "set lmargin 4\nset rmargin 1.5\nset tmargin 0.6\nset bmargin 1.6\n"
-                 : "set rmargin 2\nset tmargin 0.7\nset bmargin 1.8\n");
+      "set grid ytics lt 1 lc {1} lw 0.7\nunset key\nset lmargin at screen {2}\nset rmargin at screen {3}\n{4}",
+      axis_colour(), grid_colour(), box_of(plot).left, box_of(plot).right,
+      plot.small ? "set tmargin 0.6\nset bmargin 1.6\n" : "set tmargin 0.7\nset bmargin 1.8\n");
+}
+
+GnuplotScript whole_script(const Plot& plot) {
+  return {preamble(plot) + script_of(plot), plot.width, plot.height, plot.small ? 10 : 11};
 }
 
 }  // namespace
 
 std::optional<std::vector<std::string>> draw_plots(const std::vector<Plot>& plots) {
   std::vector<GnuplotScript> scripts;
-  for (const auto& plot : plots) {
-    scripts.push_back({preamble(plot) + script_of(plot), plot.width, plot.height, plot.small ? 10 : 11});
-  }
+  for (const auto& plot : plots) scripts.push_back(whole_script(plot));
   return run_gnuplot(scripts, Drawing::page);
+}
+
+std::optional<std::string> draw_png(const Plot& plot) {
+  const auto pictures = run_gnuplot({whole_script(plot)}, Drawing::png);
+  return pictures ? std::optional(pictures->front()) : std::nullopt;
+}
+
+size_t colour_index(const Plot& plot, size_t index) {
+  const int colour = plot.curves[index].colour;
+  return (colour >= 0 ? static_cast<size_t>(colour) : index) % kPlotColours;
+}
+
+bool is_flat(const Plot& plot) {
+  return std::all_of(plot.curves.begin(), plot.curves.end(), [](const Curve& curve) {
+    Range range;
+    for (const auto& [x, y] : curve.points) range.include(y);
+    return !curve.points.empty() && std::isfinite(range.low) && std::isfinite(range.high) && range.flat();
+  });
+}
+
+std::string pointer_data(const Plot& plot, const std::string& by) {
+  Range x;
+  Json curves = Json::array();
+  for (size_t i = 0; i < plot.curves.size(); ++i) {
+    const Curve curve = drawable_curve(plot.curves[i]);
+    Json points = Json::array();
+    for (const auto& [px, py] : curve.points) {
+      x.include(px);
+      points.push_back({px, std::stod(fmt::format("{:.5g}", py))});
+    }
+    curves.push_back({{"name", plot.curves.size() > 1 ? curve.name : ""},
+                      {"colour", colour_index(plot, i)},
+                      {"points", std::move(points)}});
+  }
+  if (!std::isfinite(x.low)) return "";
+  const Range shown = shown_across(x);
+  const Box box = box_of(plot);
+  const Json data = {{"x", {shown.low, shown.high}}, {"box", {box.left, box.right}}, {"by", by}, {"curves", curves}};
+  return fmt::format(" data-plot=\"{}\"", html::escape(data.dump(-1, ' ', false, Json::error_handler_t::replace)));
 }
 
 Points thinned(const Points& points, size_t most) {

@@ -18,27 +18,29 @@
 #include "nascent/run/headline.h"
 #include "nascent/run/html.h"
 #include "nascent/run/picture_section.h"
+#include "nascent/run/result_sentences.h"
+#include "nascent/run/run_space.h"
 #include "nascent/run/stage_section.h"
+#include "nascent/run/svg.h"
 #include "nascent/run/table_sections.h"
 
 namespace nascent {
 namespace {
 
-// The space's name, to name the edges by: the genotype's, or that of an option called "space".
-std::string space_of(const RunDirectory& run, const std::optional<Genotype>& genotype) {
-  if (genotype) return genotype->space;
-  const Json all = run.options();
-  for (const auto& [section, options] : all.items()) {
-    if (options.is_object() && options.contains("space") && options["space"].is_string()) return options["space"];
+// As a shell takes them.
+std::vector<std::string> quoted(std::vector<std::string> words) {
+  for (auto& word : words) {
+    const bool plain = !word.empty() && word.find_first_of(" \t\n'\"\\$`!*?[](){}|&;<>~#") == std::string::npos;
+    if (!plain) word = "'" + replace_all(word, "'", "'\\''") + "'";
   }
-  return "";
+  return words;
 }
 
 std::string footer(const RunDirectory& run) {
   const Json& info = run.info();
   std::vector<std::string> command;
   for (const auto& word : info.value("command", Json::array())) command.push_back(html::value_text(word));
-  std::string text = fmt::format("<code>{}</code><br>\nnascent {} · started {}", html::escape(join(command, " ")),
+  std::string text = fmt::format("{}nascent {} · started {}", html::copyable(join(quoted(command), " ")),
                                  html::escape(info.value("version", "")), html::escape(info.value("started", "")));
   for (const auto& when : info.value("resumed", Json::array())) {
     text += " · resumed " + html::escape(html::value_text(when));
@@ -57,17 +59,21 @@ std::string report_page(const RunDirectory& run) {
   const std::vector<Event> epochs = store ? store->events("epoch") : std::vector<Event>();
   std::string markup = headline(run, epochs, store ? store->last_step() : 0);
   if (store) markup += collapse_notice(store->events("collapse"), static_cast<int64_t>(epochs.size()));
+  // What is told in sentences is what a reader asks first; a table of numbers can wait.
+  const bool told = !result_sentences(run).empty();
+  if (told) markup += result_section(run);
   markup += stage_section(run.result());
   markup += attack_section(run);
   markup += picture_section(run.path());
-  const std::string ensemble = ensemble_section(run.result(), space_of(run, genotype));
+  const std::string ensemble = ensemble_section(run.result(), run_space(run, genotype));
   markup += ensemble;
   if (genotype && ensemble.empty()) markup += cell_section(*genotype);
   if (store) {
     markup += curve_section(*store);
-    markup += architecture_section(store->events("architecture"), space_of(run, genotype));
+    markup += architecture_section(store->events("architecture"), run_space(run, genotype));
   }
-  markup += result_section(run) + option_section(run) + footer(run);
+  if (!told) markup += result_section(run);
+  markup += option_section(run) + footer(run);
   return html::page(run_title(run) + " · nascent", markup);
 }
 

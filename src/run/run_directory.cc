@@ -337,7 +337,8 @@ void RunDirectory::check_unchanged(std::optional<uint32_t> data) const {
     const Json* now = value_of(values, key);
     if (now != nullptr && same_value(*now, began)) continue;
     fail(
-        "{}: {} is {}, but the run began with {}, and a resumed run keeps its options. Put it back, or start a new run.",
+        "{}: {} is {}, but the run began with {}, and a resumed run keeps its options. Put it back, or start a new "
+        "run.",
         options_path().string(), key, now == nullptr ? "missing" : now->dump(), began.dump());
   }
   const std::string known = info_.value("data", "");

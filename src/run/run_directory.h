@@ -18,6 +18,7 @@
 //   run.finish(RunStatus::done);
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -40,6 +41,7 @@ struct RunDescription {
   std::vector<std::string> command;  // the command line, program name first
   // What the report's headline tells about the run, in order: {"Data set", "cifar10"}, {"Space", "darts"}, ...
   std::vector<std::pair<std::string, std::string>> facts;
+  std::optional<uint32_t> data{};  // digest of the images that it works on
 };
 
 class RunDirectory {
@@ -48,8 +50,10 @@ class RunDirectory {
   // an Error unless `overwrite`, which removes the files listed above and nothing else.
   static RunDirectory create(const std::filesystem::path& path, const RunDescription& description,
                              const OptionTable& options, bool overwrite = false);
-  // An existing run of `verb`, locked, to go on with.
-  static RunDirectory resume(const std::filesystem::path& path, const std::string& verb);
+  // An existing run of `verb`, locked, to go on with. An Error where its options were edited since it began, or where
+  // `data` is of other images than those it began with.
+  static RunDirectory resume(const std::filesystem::path& path, const std::string& verb,
+                             std::optional<uint32_t> data = std::nullopt);
   // An existing run, to look at; works while another process uses it.
   static RunDirectory view(const std::filesystem::path& path);
 
@@ -74,6 +78,8 @@ class RunDirectory {
   // A run in a folder of this one, named before it is made: replacing the whole removes it.
   void add_part(const std::string& folder);
 
+  // An Error says what to type unless it is a run of `verb`.
+  void require_verb(const std::string& verb) const;
   // A run that was killed never said so: it counts as interrupted once no process holds its lock.
   RunStatus status() const;
   const Json& info() const { return info_; }  // run.json
@@ -84,6 +90,7 @@ class RunDirectory {
  private:
   RunDirectory(std::filesystem::path path, std::unique_ptr<RunLock> lock);
   void read_info();
+  void check_unchanged(std::optional<uint32_t> data) const;
   void write_info() const;
 
   std::filesystem::path path_;

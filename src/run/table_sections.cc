@@ -69,8 +69,7 @@ std::string shown(const Json& value) {
 std::string option_list(const std::vector<OptionRow>& options, bool mark) {
   std::string markup = "<dl class=\"options\">\n";
   for (const auto& option : options) {
-    const std::string standard =
-        option.changed ? fmt::format("<small>default {}</small>", shown(option.standard)) : "";
+    const std::string standard = option.changed ? fmt::format("<small>default {}</small>", shown(option.standard)) : "";
     markup += fmt::format("<div{}><dt><code>{}</code></dt><dd>{}{}</dd><dd class=\"meaning soft\">{}</dd></div>\n",
                           mark && option.changed ? " class=\"changed\"" : "", html::escape(option.key),
                           shown(option.value), standard, html::escape(option.meaning));
@@ -85,9 +84,12 @@ std::string result_section(const RunDirectory& run) {
   if (!result.is_object()) return "";
   const std::string sentences = result_sentences(run);
   // They have a section of their own, or are too long for a table.
-  for (const char* key : {"stages", "comparison", "genotype", "trials", "curve", "defence", "transfer"}) result.erase(key);
+  for (const char* key : {"stages", "comparison", "genotype", "trials", "curve", "defence", "transfer"})
+    result.erase(key);
   if (result.contains("kind")) {
-    for (const char* key : {"cells", "test", "valid", "estimated", "trace", "posterior", "fairness"}) result.erase(key);
+    for (const char* key : {"cells", "test", "valid", "estimated", "shared_test", "trace", "posterior", "fairness",
+                            "figures", "tsne", "corrupted", "calibrated", "mean", "trained"})
+      result.erase(key);
   }
   if (result.empty()) return "";
   std::vector<html::Row> rows;

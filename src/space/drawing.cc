@@ -34,7 +34,8 @@ bool taken(const CellGenotype& cell, int state) {
 // Vertices and edges of one cell; `prefix` keeps the names of different cells apart.
 class CellDrawing {
  public:
-  CellDrawing(const CellGenotype& cell, std::string prefix) : cell_(cell), prefix_(std::move(prefix)) {}
+  CellDrawing(const CellGenotype& cell, std::string prefix, const OperationPaint& paint)
+      : cell_(cell), prefix_(std::move(prefix)), paint_(paint) {}
 
   std::string text() {
     add_vertices();
@@ -60,7 +61,7 @@ class CellDrawing {
         line("{}s{} [label=\"{}\", fillcolor=\"#dae8fc\"];", prefix_, state, state);
       } else {
         line("{}s{} [label=\"{}: {}\", fillcolor=\"#ffffff\", color=\"{}\", fontcolor=\"{}\"];", prefix_, state, state,
-             escape(op), colour(op), colour(op));
+             escape(op), painted(op), painted(op));
       }
     }
     line("{}out [label=\"output\", fillcolor=\"#fff2cc\"];", prefix_);
@@ -72,14 +73,17 @@ class CellDrawing {
         line("{0}s{1} -> {0}s{2} [color=\"#404040\"];", prefix_, edge.from, to);
         continue;
       }
-      const std::string& paint = colour(edge.op);
+      const std::string paint = painted(edge.op);
       line("{0}s{1} -> {0}s{2} [label=\" {3} \", color=\"{4}\", fontcolor=\"{4}\"{5}];", prefix_, edge.from, to,
            escape(edge.op), paint, edge.op == "none" ? ", style=dashed" : "");
     }
   }
 
+  std::string painted(const std::string& op) const { return paint_ ? paint_(op) : colour(op); }
+
   const CellGenotype& cell_;
   std::string prefix_, lines_;
+  const OperationPaint& paint_;
 };
 
 std::string describe_node(const CellGenotype& cell, const GenotypeNode& node, const std::vector<size_t>& columns) {
@@ -139,7 +143,7 @@ std::string state_name(const CellGenotype& cell, int state) {
   return cell.inputs == 1 ? "in" : fmt::format("c_{{k-{}}}", cell.inputs - state);
 }
 
-std::string to_dot(const Genotype& genotype) {
+std::string to_dot(const Genotype& genotype, const OperationPaint& paint) {
   std::string text = fmt::format(
       "digraph \"{}\" {{\n  rankdir=LR;\n  newrank=true;\n  fontname=\"Helvetica\";\n"
       "  node [shape=box, style=\"rounded,filled\", fontname=\"Helvetica\", fontsize=12, color=\"#404040\"];\n"
@@ -150,7 +154,7 @@ std::string to_dot(const Genotype& genotype) {
     const CellGenotype& cell = genotype.cells[c];
     text += fmt::format("  subgraph cluster_{} {{\n    label=\"{}\";\n    labeljust=l;\n    color=\"#cccccc\";\n", c,
                         escape(cell.type));
-    text += CellDrawing(cell, fmt::format("c{}_", c)).text() + "  }\n";
+    text += CellDrawing(cell, fmt::format("c{}_", c), paint).text() + "  }\n";
   }
   return text + "}\n";
 }

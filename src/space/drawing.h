@@ -1,14 +1,19 @@
 // Pictures of genotypes as Graphviz text: `dot -Tsvg` turns it into one.
 #pragma once
 
+#include <functional>
 #include <string>
 
 #include "nascent/space/genotype.h"
 
 namespace nascent {
 
-// One cluster per cell, left to right from inputs to output; edges carry their operation in the colour of its family.
-std::string to_dot(const Genotype& genotype);
+// The colour of an operation, as Graphviz writes it.
+using OperationPaint = std::function<std::string(const std::string& op)>;
+
+// One cluster per cell, left to right from inputs to output; edges carry their operation in its colour: that of its
+// family where no other paint is given.
+std::string to_dot(const Genotype& genotype, const OperationPaint& paint = {});
 
 // A cell's wiring alone, small enough to stand among others: inputs left, nodes, output right, edges in the colour of
 // their operation's family. `number` keeps its names apart from those of other cells.

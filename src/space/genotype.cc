@@ -8,6 +8,7 @@
 #include "nascent/core/files.h"
 #include "nascent/core/text.h"
 #include "nascent/space/genotype_form.h"
+#include "nascent/space/genotype_source.h"
 #include "nascent/space/operation.h"
 #include "nascent/space/scanner.h"
 #include "nascent/space/shipped_genotypes.h"
@@ -97,7 +98,13 @@ Genotype find_genotype(const std::string& name_text_or_path) {
       fail("{}: {}", name, error.what());
     }
   }
+  for (const auto& [kind, source] : GenotypeSource::Registry::instance().entries()) {
+    if (auto found = source.make(name)) return *std::move(found);
+  }
   if (looks_like_text(name)) return parse_genotype(name_text_or_path);
+  if (name.starts_with("#")) {
+    fail("'{0}' is a number of which benchmark? Name its table before it, as in nb201.table{0}.", name);
+  }
   fail("There is no genotype '{}', nor a file of that name.{} Known: {}.", name, suggestion(name, known_genotypes()),
        join(known_genotypes(), ", "));
 }

@@ -17,6 +17,7 @@ std::string read_bzip2(const std::filesystem::path& path) {
   stream.next_in = compressed.data();
   stream.avail_in = static_cast<unsigned>(compressed.size());
   std::string bytes, chunk(1 << 20, '\0');
+  const uint64_t most = most_inflated(compressed.size());
   int status = BZ_OK;
   while (status == BZ_OK) {
     stream.next_out = chunk.data();
@@ -24,6 +25,10 @@ std::string read_bzip2(const std::filesystem::path& path) {
     status = BZ2_bzDecompress(&stream);
     const size_t produced = chunk.size() - stream.avail_out;
     bytes.append(chunk, 0, produced);
+    if (bytes.size() > most) {
+      fail("{} inflates to more than {} times its size, as no table does. Fetch it again.", path.string(),
+           most / compressed.size());
+    }
     // It asks for more although all was given.
     if (status == BZ_OK && produced == 0 && stream.avail_in == 0)
       fail("{} is truncated. Fetch it again.", path.string());

@@ -11,7 +11,9 @@ namespace {
 
 class CsvReader {
  public:
-  CsvReader(const std::string& text, const std::string& origin) : text_(text), origin_(origin) {}
+  CsvReader(const std::string& text, const std::string& origin) : text_(text), origin_(origin) {
+    if (text.starts_with("\xef\xbb\xbf")) at_ = 3;  // a byte order mark, as spreadsheets write it
+  }
 
   bool at_end() const { return at_ == text_.size(); }
 

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <charconv>
+#include <limits>
+#include <map>
 #include <optional>
 
 #include "nascent/core/error.h"
@@ -21,6 +23,7 @@ class RowImporter {
  public:
   RowImporter(fs::path file, std::string space) : file_(std::move(file)), space_(std::move(space)) {}
 
+  // `number` -1: it has none.
   void add(const std::string& place, const std::string& architecture, int64_t number,
            const std::vector<std::pair<Measure, double>>& values) {
     at(place, [&] {
@@ -28,6 +31,9 @@ class RowImporter {
       if (!builder_) {
         space_ = genotype.space;
         builder_.emplace(find_space(space_), file_.filename().string());
+      }
+      if (const auto [known, is_new] = place_of_number_.emplace(number, place); number >= 0 && !is_new) {
+        fail("index {} is that of {} too; expected a number of its own for each architecture.", number, known->second);
       }
       const size_t row = builder_->add(genotype, number);
       for (const auto& [measure, value] : values) builder_->set(row, measure, value);
@@ -52,7 +58,13 @@ class RowImporter {
   fs::path file_;
   std::string space_;
   std::optional<TableBuilder> builder_;
+  std::map<int64_t, std::string> place_of_number_;
 };
+
+int64_t checked_index(int64_t index) {
+  if (index >= 0 && index <= std::numeric_limits<int32_t>::max()) return index;
+  fail("index is {}; expected a whole number from 0.", index);
+}
 
 template <class T>
 T parse_number(const std::string& text, const std::string& column) {
@@ -105,7 +117,8 @@ TableBuilder import_csv(const fs::path& file, const std::string& space) {
     int64_t number = -1;
     std::vector<std::pair<Measure, double>> values;
     importer.at(place, [&] {
-      if (header.index != std::string::npos) number = parse_number<int64_t>(fields[header.index], "index");
+      if (header.index != std::string::npos)
+        number = checked_index(parse_number<int64_t>(fields[header.index], "index"));
       for (const auto& [i, measure] : header.measures) {
         if (!trim(fields[i]).empty()) values.emplace_back(measure, parse_number<double>(fields[i], measure.name()));
       }
@@ -129,7 +142,7 @@ void add_json_row(RowImporter& importer, const std::string& place, const Json& r
         architecture = architecture_text(value);
       } else if (name == "index") {
         if (!value.is_number_integer()) fail("index is {}, but a whole number was expected.", value.dump());
-        number = value.get<int64_t>();
+        number = checked_index(value.get<int64_t>());
       } else if (!value.is_null()) {
         if (!value.is_number()) fail("{} is {}, but a number was expected.", name, value.dump());
         values.emplace_back(parse_measure(name), value.get<double>());
@@ -145,6 +158,8 @@ Json parse_json_file(const fs::path& file) {
     return Json::parse(read_maybe_gzip(file));
   } catch (const Json::parse_error& error) {
     fail("{} is not readable JSON (byte {}). It may be truncated or damaged.", file.string(), error.byte);
+  } catch (const Json::exception&) {
+    fail("{} holds a number that is too large for any result.", file.string());
   }
 }
 

@@ -24,6 +24,17 @@ std::vector<T> reordered(const std::vector<T>& values, const std::vector<size_t>
   return sorted;
 }
 
+// No benchmark has every accuracy below one per cent: such a column holds fractions.
+void refuse_fractions(const Measure& measure, const std::vector<float>& values) {
+  if (!measure.is_accuracy()) return;
+  float highest = 0;
+  for (const float value : values) highest = std::isnan(value) ? highest : std::max(highest, value);
+  if (highest > 0 && highest <= 1) {
+    fail("{} is {} at most: these are fractions, but accuracies are per cent. Multiply the column by 100.",
+         measure.name(), highest);
+  }
+}
+
 template <class T>
 uint64_t add_array(TableFileWriter& writer, const std::vector<T>& values) {
   return writer.add(values.data(), values.size() * sizeof(T));
@@ -62,6 +73,7 @@ std::vector<size_t> TableBuilder::order() const {
 
 std::string TableBuilder::bytes() const {
   if (keys_.empty() || columns_.empty()) fail("{}: there is nothing in it to make a table of.", source_);
+  for (const auto& [measure, values] : columns_) refuse_fractions(measure, values);
   const std::vector<size_t> sorted = order();
   TableFileWriter writer;
   Json index = {{"space", space_->name()}, {"source", source_}, {"rows", keys_.size()}};

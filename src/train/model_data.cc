@@ -11,21 +11,6 @@ namespace {
 // "class 3", as data sets call a class that they know no name of.
 bool is_unnamed(const std::string& name, size_t index) { return name == fmt::format("class {}", index); }
 
-void check_classes(const Model& model, const ImageData& data) {
-  const auto &known = model.class_names, &found = data.class_names();
-  if (known.size() != found.size()) {
-    fail("The model knows {} classes; the data has {}. Name the data it was trained on with --data and --path.",
-         known.size(), found.size());
-  }
-  for (size_t i = 0; i < known.size(); ++i) {
-    if (known[i] == found[i] || is_unnamed(known[i], i) || is_unnamed(found[i], i)) continue;
-    fail(
-        "The model's class {} is '{}'; the data calls it '{}', so its scores would mean nothing. Give the data the "
-        "classes that the model was trained on: {}.",
-        i, known[i], found[i], join(known, ", "));
-  }
-}
-
 }  // namespace
 
 void remember_data(Model& model, const ImageData& data, const DataOptions& options, uint64_t seed) {
@@ -50,6 +35,7 @@ DataOptions data_of(const Model& model, DataOptions asked) {
     asked.name = model.data.name;
     take(&DataOptions::path);
     take(&DataOptions::limit_test);
+    take(&DataOptions::test_fraction);
     take(&DataOptions::random_labels);
     take(&DataOptions::shape);
     take(&DataOptions::classes);
@@ -62,6 +48,21 @@ DataOptions data_of(const Model& model, DataOptions asked) {
   return asked;
 }
 
+void check_classes(const Model& model, const std::vector<std::string>& found) {
+  const auto& known = model.class_names;
+  if (known.size() != found.size()) {
+    fail("The model knows {} classes; the data has {}. Name the data it was trained on with --data and --path.",
+         known.size(), found.size());
+  }
+  for (size_t i = 0; i < known.size(); ++i) {
+    if (known[i] == found[i] || is_unnamed(known[i], i) || is_unnamed(found[i], i)) continue;
+    fail(
+        "The model's class {} is '{}'; the data calls it '{}', so its scores would mean nothing. Give the data the "
+        "classes that the model was trained on: {}.",
+        i, known[i], found[i], join(known, ", "));
+  }
+}
+
 void check_fits(const Model& model, const ImageData& data) {
   const Shape &expected = model.input, found = data.shape();
   if (!(found == expected)) {
@@ -70,7 +71,7 @@ void check_fits(const Model& model, const ImageData& data) {
         "with --data and --path, or set --eval-transforms.",
         expected.text(), found.text());
   }
-  check_classes(model, data);
+  check_classes(model, data.class_names());
 }
 
 std::string data_text(const DataOptions& data) {

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "nascent/data/image_data.h"
 #include "nascent/train/model.h"
@@ -22,6 +23,7 @@ DataOptions data_of(const Model& model, DataOptions asked);
 // An Error unless images and classes are those that the model was trained for. Classes that have no name but their
 // number fit any.
 void check_fits(const Model& model, const ImageData& data);
+void check_classes(const Model& model, const std::vector<std::string>& found);
 
 // "fashion-mnist", "image-folder at /home/me/pictures".
 std::string data_text(const DataOptions& data);

@@ -21,14 +21,14 @@ Session::~Session() {
   if (directory_ && !finished_) finish(RunStatus::failed, "ended before it was done");
 }
 
-void Session::begin(const std::string& name, RunFacts facts) {
+void Session::begin(const std::string& name, RunFacts facts, std::optional<uint32_t> data) {
   if (resumed()) {
-    directory_ = RunDirectory::resume(start_.resume, start_.verb);
+    directory_ = RunDirectory::resume(start_.resume, start_.verb, data);
   } else {
     std::vector<std::string> command = {"nascent", start_.verb};
     command.insert(command.end(), start_.command.begin(), start_.command.end());
     if (!start_.recipe.empty()) facts.insert(facts.begin(), {kRecipe, start_.recipe});
-    directory_ = RunDirectory::create(run_.out, {start_.verb, name, version(), command, std::move(facts)}, options_,
+    directory_ = RunDirectory::create(run_.out, {start_.verb, name, version(), command, std::move(facts), data}, options_,
                                       run_.overwrite);
   }
   events_ = std::make_unique<EventStore>(directory_->events_path());

@@ -44,8 +44,9 @@ class Session {
   Session& operator=(const Session&) = delete;
 
   // Makes the run's folder, or takes up the one to resume. `name` is what an automatic folder name says after the verb,
-  // `facts` what the report says first.
-  void begin(const std::string& name, RunFacts facts);
+  // `facts` what the report says first. `data` is a digest of the images that the run works on (ImageData::digest):
+  // going on with others is refused.
+  void begin(const std::string& name, RunFacts facts, std::optional<uint32_t> data = std::nullopt);
   // Runs the job to its end, from the newest checkpoint where the run is resumed.
   void run(Job& job);
   // Work that belongs to the run: where it fails, the run has failed, with the reason in run.json and in the report.

@@ -33,13 +33,14 @@ Evaluation load_evaluation(const State& state, const std::string& name) {
 }  // namespace
 
 Trainer::Trainer(std::shared_ptr<Network> network, std::unique_ptr<Loader> train, std::unique_ptr<Loader> valid,
-                 TrainOptions options, double drop_path, uint64_t seed)
+                 TrainOptions options, double drop_path, uint64_t seed, std::string watched)
     : network_(std::move(network)),
       train_(std::move(train)),
       valid_(std::move(valid)),
       options_(std::move(options)),
       drop_path_(drop_path),
       seed_(seed),
+      watched_(std::move(watched)),
       weights_(weights_of(*network_)),
       optimizer_(make_optimizer(options_.optimizer, network_->parameters())) {
   if (options_.ema > 0) average_ = std::make_unique<WeightAverage>(*network_, options_.ema);
@@ -133,9 +134,9 @@ void Trainer::end_epoch(int64_t epoch, EventSink& events) {
                  {"train_top1", 100.0 * static_cast<double>(totals_.correct) / images}};
   if (valid_) {
     last_ = validate();
-    values["valid_loss"] = last_.loss;
-    values["valid_top1"] = last_.top1;
-    values["valid_top5"] = last_.top5;
+    values[watched_ + "_loss"] = last_.loss;
+    values[watched_ + "_top1"] = last_.top1;
+    values[watched_ + "_top5"] = last_.top5;
   }
   keep_if_best(epoch);
   values["lr"] = rate(epoch, steps() - 1);

@@ -39,13 +39,14 @@ struct TrainOptions {
 };
 
 // Emits "step" events (loss, lr, grad_norm, top1 of a batch; every tenth step) and "epoch" events (train_loss,
-// train_top1, valid_loss, valid_top1, valid_top5, lr, drop_path, seconds in this process).
+// train_top1, valid_loss, valid_top1, valid_top5 or test_..., lr, drop_path, seconds in this process).
 class Trainer : public Job {
  public:
   // `valid` may be null: then nothing is evaluated and the best weights are the last. `drop_path` is the probability in
-  // the last epoch; it rises in a line from 0 in the first.
+  // the last epoch; it rises in a line from 0 in the first. `watched` says in events whose images `valid` are: "valid",
+  // or "test" where none are held out.
   Trainer(std::shared_ptr<Network> network, std::unique_ptr<Loader> train, std::unique_ptr<Loader> valid,
-          TrainOptions options, double drop_path, uint64_t seed);
+          TrainOptions options, double drop_path, uint64_t seed, std::string watched = "valid");
   ~Trainer() override;
 
   // Job
@@ -87,6 +88,7 @@ class Trainer : public Job {
   TrainOptions options_;
   double drop_path_;
   uint64_t seed_;
+  std::string watched_;
 
   Weights weights_;  // the network's own
   std::unique_ptr<Optimizer> optimizer_;

@@ -1,9 +1,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
 #include <zlib.h>
 
 #include <cstdlib>
 #include <filesystem>
+#include <thread>
 
 #include "nascent/core/error.h"
 #include "nascent/core/files.h"
@@ -115,6 +118,57 @@ TEST_F(FilesTest, ReadsGzipAndPlainAlike) {
   const std::string packed = read_file(folder / "packed.gz");
   write_file(folder / "cut.gz", packed.substr(0, packed.size() / 2));
   EXPECT_THROW(read_maybe_gzip(folder / "cut.gz"), Error);
+}
+
+// 'score --csv /dev/full' as root made a plain file of the device.
+TEST_F(FilesTest, DevicesAndPipesAreWrittenToAsTheyAre) {
+  ASSERT_EQ(::mkfifo((folder / "pipe").c_str(), 0600), 0);
+  std::string heard;
+  std::thread listener([&] { heard = read_file(folder / "pipe"); });
+  write_file(folder / "pipe", "hello");
+  listener.join();
+  EXPECT_EQ(heard, "hello");
+  EXPECT_TRUE(fs::is_fifo(folder / "pipe"));
+  if (::access("/dev/full", W_OK) == 0) {
+    EXPECT_THROW(write_file("/dev/full", "x"), Error);
+    EXPECT_TRUE(fs::is_character_file("/dev/full"));
+  }
+}
+
+TEST_F(FilesTest, LinksAreFollowed) {
+  write_file(folder / "there" / "target", "old");
+  fs::create_symlink("there/target", folder / "link");
+  fs::create_symlink("there/new", folder / "dangling");
+  write_file(folder / "link", "new");
+  write_file(folder / "dangling", "made");
+  EXPECT_TRUE(fs::is_symlink(folder / "link"));
+  EXPECT_EQ(read_file(folder / "there" / "target"), "new");
+  EXPECT_EQ(read_file(folder / "there" / "new"), "made");
+  fs::create_symlink("b", folder / "a");
+  fs::create_symlink("a", folder / "b");
+  EXPECT_THROW(write_file(folder / "a", "x"), Error);
+}
+
+TEST_F(FilesTest, InflatingStopsAtWhatWasAnnounced) {
+  const auto pack = [&](const std::string& name, size_t size) {
+    gzFile out = gzopen((folder / name).c_str(), "wb1");
+    const std::string chunk(1 << 20, '\0');
+    for (size_t done = 0; done < size; done += chunk.size()) gzwrite(out, chunk.data(), 1 << 20);
+    gzclose(out);
+  };
+  pack("small.gz", 3 << 20);
+  EXPECT_EQ(read_maybe_gzip(folder / "small.gz", [](auto) { return 3 << 20; }).size(), 3u << 20);
+  EXPECT_THROW(read_maybe_gzip(folder / "small.gz", [](auto) { return (3 << 20) - 1; }), Error);
+  pack("bomb.gz", 80 << 20);  // a thousand times its size
+  EXPECT_THROW(read_maybe_gzip(folder / "bomb.gz"), Error);
+}
+
+TEST(Progress, DurationsReadWell) {
+  EXPECT_EQ(duration_text(42.3), "42 s");
+  EXPECT_EQ(duration_text(1500), "25 min");
+  EXPECT_EQ(duration_text(5 * 3600 + 45 * 60), "5 h 45 min");
+  EXPECT_EQ(duration_text(7200), "2 h");
+  EXPECT_EQ(duration_text(51 * 3600), "2 days 3 h");
 }
 
 TEST(Files, Crc32KnownAnswer) { EXPECT_EQ(crc32("123456789"), 0xCBF43926u); }

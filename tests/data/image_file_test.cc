@@ -1,5 +1,7 @@
 #include "nascent/data/image_file.h"
 
+#include <map>
+
 #include "data/fixtures.h"
 
 namespace nascent {
@@ -91,9 +93,8 @@ TEST_F(ImageFileTest, NamesTruncatedFiles) {
 }
 
 TEST_F(ImageFileTest, NamesForeignFiles) {
-  write_file(path("text.png"), "GIF89a");
-  EXPECT_THAT(error_of([&] { read("text.png"); }),
-              HasSubstr("is neither a JPEG nor a PNG file: it starts with 47 49 46 38"));
+  write_file(path("text.png"), "GIF! a text, no picture");
+  EXPECT_THAT(error_of([&] { read("text.png"); }), HasSubstr("file: it starts with 47 49 46 21"));
   write_file(path("empty.jpg"), "");
   EXPECT_THAT(error_of([&] { read("empty.jpg"); }), HasSubstr("it is empty"));
   EXPECT_THAT(error_of([&] { read("none.jpg"); }), HasSubstr("none.jpg"));
@@ -112,6 +113,66 @@ TEST_F(ImageFileTest, WhatIsWrittenAsPngIsReadBack) {
   Image two;
   two.reshape({2, 1, 1});
   EXPECT_THROW(encode_png(two), Error);
+}
+
+std::string from_hex(std::string_view hex) {
+  std::string bytes;
+  for (size_t i = 0; i + 1 < hex.size(); i += 2) {
+    bytes += static_cast<char>(std::stoi(std::string(hex.substr(i, 2)), nullptr, 16));
+  }
+  return bytes;
+}
+
+// 5 x 3 pixels of (200, 100, 50) but for (10, 20, 250) at the second of the last row, as other programs write them.
+TEST_F(ImageFileTest, ReadsWhatOtherProgramsWrite) {
+  const std::map<std::string, std::string> files = {
+      {"a.bmp",
+       "424d660000000000000036000000280000000500000003000000010018000000000030000000c40e0000c40e00000000000000000000326"
+       "4c8"
+       "fa140a3264c83264c83264c8003264c83264c83264c83264c83264c8003264c83264c83264c83264c83264c800"},
+      {"a.gif", "47494638376105000300810000c864320a14fa0000000000002c000000000500030000080b0001081c48104080810101003b"},
+      {"a.tif",
+       "49492a002000000080320c8328141207058441e15068641414147d42619010000a000001030001000000050000000101030001000000030"
+       "000"
+       "0002010300030000009e0000000301030001000000050000000601030001000000020000001101040001000000080000001501030001000"
+       "000"
+       "030000001601030001000000030000001701040001000000170000001c010300010000000100000000000000080008000800"},
+      {"a.webp", "5249464624000000574542505650384c170000002f048000000f700aa82bf81e477ffe8307eff888e87f0c00"}};
+  int read_formats = 0;
+  for (const auto& [name, hex] : files) {
+    if (!has_picture_name(name)) continue;  // its library was missing
+    ++read_formats;
+    const std::string bytes = from_hex(hex);
+    write_file(path(name), bytes);
+    EXPECT_EQ(read_image_shape(path(name)), (Shape{3, 3, 5})) << name;
+    Image image = read(name);
+    ASSERT_EQ(image.shape(), (Shape{3, 3, 5})) << name;
+    const uint8_t* odd = image.row(2) + 3;
+    EXPECT_THAT(std::vector<int>(odd, odd + 3), testing::ElementsAre(10, 20, 250)) << name;
+    std::copy_n(image.row(0), 3, image.row(2) + 3);
+    expect_solid(image, {3, 3, 5}, 200, 100, 50, 0);
+    // Cut anywhere, it is an error, not a crash.
+    for (size_t length = 0; length < bytes.size(); ++length) {
+      try {
+        decode_image(std::string_view(bytes).substr(0, length), name, image);
+      } catch (const Error& error) {
+        EXPECT_THAT(error.what(), HasSubstr(name));
+      }
+    }
+  }
+  EXPECT_GE(read_formats, 1);
+}
+
+TEST_F(ImageFileTest, ReadsBmpWithAPalette) {
+  std::string bytes = from_hex(
+      "424d4a000000000000003e0000002800000005000000fdffffff0100010000000000000000000000"
+      "00000000000002000000020000003264c800fa140a00");
+  bytes += from_hex("00000000000000004000000000000000").substr(0, 12);  // three rows, the first at the top
+  write_file(path("p.bmp"), bytes);
+  Image image = read("p.bmp");
+  ASSERT_EQ(image.shape(), (Shape{3, 3, 5}));
+  const uint8_t* odd = image.row(2) + 3;
+  EXPECT_THAT(std::vector<int>(odd, odd + 3), testing::ElementsAre(10, 20, 250));
 }
 
 }  // namespace

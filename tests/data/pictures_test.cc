@@ -61,7 +61,7 @@ TEST_F(PicturesTest, NotesWhatCannotBeRead) {
 
 TEST_F(PicturesTest, NothingToReadIsAnError) {
   fs::create_directories(folder() / "empty");
-  EXPECT_THAT(error_of([&] { Pictures({path("empty")}, {3, 10}); }), HasSubstr("no JPEG or PNG"));
+  EXPECT_THAT(error_of([&] { Pictures({path("empty")}, {3, 10}); }), HasSubstr("no JPEG, PNG"));
   EXPECT_THAT(error_of([&] { Pictures({path("x.png")}, {5, 10}); }), HasSubstr("5 channels"));
 }
 

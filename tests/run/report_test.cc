@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <set>
 
 #include "nascent/core/files.h"
 #include "nascent/run/collapse_section.h"
@@ -81,31 +82,82 @@ TEST_F(ReportTest, HoldsWhatAReaderAsksFor) {
   const std::string page = read_file(run.report_path());
   EXPECT_THAT(page, AllOf(HasSubstr("88.12 %"), HasSubstr("3.35 M"), HasSubstr("528 M"), HasSubstr("Recipe <b>darts")));
   EXPECT_THAT(page, AllOf(HasSubstr("Learning rate"), HasSubstr("Skip connections"), HasSubstr("Accuracy (%)")));
-  EXPECT_THAT(page,
-              AllOf(HasSubstr("ArchitectureParameters weights"), HasSubstr("Mean entropy"), HasSubstr("dil_conv_5x5")));
+  EXPECT_THAT(page, AllOf(HasSubstr("Architecture weights"), HasSubstr("Mean entropy"), HasSubstr("dil_conv_5x5")));
   EXPECT_THAT(page, HasSubstr("nascent search --space darts"));
   EXPECT_EQ(unbalanced_tag(page), "");
 }
 
 TEST_F(ReportTest, NeedsNothingButItself) {
   const std::string page = report_page(finished_run("a"));
-  EXPECT_THAT(page, AllOf(Not(HasSubstr("<script")), Not(HasSubstr("<link")), Not(HasSubstr("src=")),
-                          Not(HasSubstr("@import")), Not(HasSubstr("url("))));
+  EXPECT_THAT(page, AllOf(Not(HasSubstr("<link")), Not(HasSubstr("src=")), Not(HasSubstr("@import")),
+                          Not(HasSubstr("url(")), Not(HasSubstr("http")), Not(HasSubstr("fetch("))));
+  EXPECT_EQ(count_of(page, "<script"), 1u) << "its own";
 }
 
 TEST_F(ReportTest, DrawsCellsAndCurves) {
   if (!have("dot") || !have("gnuplot")) GTEST_SKIP() << "needs dot and gnuplot";
   const std::string page = report_page(finished_run("a"));
-  // The cells; loss, accuracy, rate, skips, seconds; loss and rate by step; 14 edges of two cells; entropy.
-  EXPECT_EQ(count_of(page, "<svg"), 2u + 5 + 2 + 28 + 1);
-  EXPECT_THAT(page, AllOf(HasSubstr("var(--c7)"), Not(HasSubstr("rgb("))));
+  // The cells; loss, accuracy, rate, skips, seconds; loss by step, where the rate never changes; 14 edges of two cells;
+  // entropy.
+  EXPECT_EQ(count_of(page, "<svg"), 2u + 5 + 1 + 28 + 1);
+  EXPECT_THAT(page, AllOf(HasSubstr("var(--c7)"), Not(HasSubstr("rgb(")), Not(HasSubstr("#0304"))));
   EXPECT_EQ(count_of(page, " id=\""), 0u);
+}
+
+// nor_conv_3x3 was green in the cell and red in the weights.
+TEST_F(ReportTest, AnOperationHasOneColourEverywhere) {
+  if (!have("dot")) GTEST_SKIP() << "needs dot";
+  const std::string page = report_page(finished_run("a"));
+  const auto colours_before = [&](const std::string& start, const std::string& end) {
+    std::set<std::string> found;
+    for (size_t at = 0; (at = page.find(end, at)) != std::string::npos; ++at) {
+      const size_t open = page.rfind(start, at), colour = page.rfind("var(--c", at);
+      if (open != std::string::npos && colour > open) found.insert(page.substr(colour, 9));
+    }
+    return found;
+  };
+  const auto in_legend = colours_before("<span>", "\"></i>sep_conv_3x3<");
+  ASSERT_EQ(in_legend.size(), 1u);
+  EXPECT_EQ(colours_before("<text", "sep_conv_3x3 </text>"), in_legend) << "in the cell";
+}
+
+TEST_F(ReportTest, TellsTheResultInSentences) {
+  RunDirectory run = RunDirectory::create(folder / "a", sample_description(), options);
+  run.write_genotype(sample_genotype());
+  run.write_result({{"recipe", "darts-1st"},
+                    {"genotype", Json::object()},
+                    {"parameters", 79600},
+                    {"shared_top1", 71.5},
+                    {"table", {{"cifar10", {{"test", 93.5}, {"rank", 12}, {"of", 15625}, {"regret", 0.87}}}}}});
+  run.finish(RunStatus::done, "", 1500);
+  const std::string page = report_page(run);
+  EXPECT_THAT(page, AllOf(HasSubstr("The recipe darts-1st"), HasSubstr("took 25 min"), HasSubstr("79.6 k parameters"),
+                          HasSubstr("<b>71.50 %</b> of the held-out images"), HasSubstr("rank 12 of 15625")));
+  EXPECT_THAT(page, AllOf(HasSubstr("Took <b>25 min</b>"), HasSubstr("All numbers")));
+}
+
+TEST_F(ReportTest, WhatNeverChangesIsSaidNotDrawn) {
+  RunDirectory run = RunDirectory::create(folder / "a", sample_description(), options);
+  EventStore events(run.events_path());
+  for (int64_t epoch = 0; epoch < 3; ++epoch) {
+    events.emit({"epoch", epoch, epoch + 1, {{"train_loss", 2.0 - epoch}, {"lr", 0.025}}});
+  }
+  const std::string page = report_page(run);
+  EXPECT_THAT(page, HasSubstr("The same throughout: Learning rate 0.025"));
+  if (have("gnuplot")) EXPECT_EQ(count_of(page, "<svg"), 1u);
+}
+
+TEST_F(ReportTest, TextsCanBeCopiedAndCurvesRead) {
+  const std::string page = report_page(finished_run("a"));
+  EXPECT_GE(count_of(page, "<button class=\"copy\""), 4u);
+  EXPECT_GE(count_of(page, " data-plot=\""), 28u);
 }
 
 TEST_F(ReportTest, MarksChangedOptions) {
   const std::string page = report_page(finished_run("a"));
   EXPECT_THAT(page, HasSubstr("1 of 4 differ from their defaults"));
-  EXPECT_EQ(count_of(page, "<tr class=\"changed\"><td><code>search.lr</code></td><td>0.1</td><td>0.025</td>"), 1u);
+  EXPECT_EQ(count_of(page, "<div class=\"changed\"><dt><code>search.lr</code></dt><dd>0.1<small>default 0.025</small>"),
+            1u);
 }
 
 TEST_F(ReportTest, EscapesEverything) {
@@ -125,7 +177,8 @@ TEST_F(ReportTest, EscapesEverything) {
   for (const std::string& path : {std::string(std::getenv("PATH")), (folder / "nowhere").string()}) {
     const WithPath with_path(path);
     const std::string page = report_page(run);
-    EXPECT_THAT(page, AllOf(Not(HasSubstr("<script")), HasSubstr("&lt;script&gt;")));
+    EXPECT_THAT(page, AllOf(Not(HasSubstr(evil)), HasSubstr("&lt;script&gt;")));
+    EXPECT_EQ(count_of(page, "<script"), 1u);
     EXPECT_EQ(unbalanced_tag(page), "");
   }
 }
@@ -135,7 +188,8 @@ TEST_F(ReportTest, WithoutDotAndGnuplotShowsTextAndTables) {
   const WithPath nowhere((folder / "nowhere").string());
   const std::string page = report_page(run);
   EXPECT_THAT(page, AllOf(HasSubstr("graphviz (dot) could not be run"), HasSubstr("gnuplot could not be run")));
-  EXPECT_THAT(page, AllOf(HasSubstr("sep_conv_3x3"), HasSubstr("<th>train loss</th>"), Not(HasSubstr("<svg"))));
+  EXPECT_THAT(page, AllOf(HasSubstr("sep_conv_3x3"), HasSubstr("<th>train loss</th>")));
+  EXPECT_EQ(count_of(page, "<svg"), 28u) << "the page draws the weights by itself";
   EXPECT_EQ(unbalanced_tag(page), "");
 }
 

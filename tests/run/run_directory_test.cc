@@ -177,5 +177,34 @@ TEST_F(RunDirectoryTest, KeepsTheGenotypeInEveryTextForm) {
   }
 }
 
+TEST_F(RunDirectoryTest, ResumeRefusesEditedOptionsAndOtherImages) {
+  auto description = sample_description();
+  description.data = 0xabcd;
+  RunDirectory::create(folder / "a", description, options);
+  const auto resume = [&](std::optional<uint32_t> data) { RunDirectory::resume(folder / "a", "search", data); };
+  EXPECT_NO_THROW(resume(0xabcd));
+  EXPECT_NO_THROW(resume(std::nullopt));
+  EXPECT_THAT(error_of([&] { resume(0xabce); }), HasSubstr("are not those it began with"));
+  const std::string text = read_file(folder / "a" / "options.toml");
+  write_file(folder / "a" / "options.toml", "# a remark\n" + text);
+  EXPECT_NO_THROW(resume(0xabcd));
+  const size_t at = text.find("lr = ");
+  ASSERT_NE(at, std::string::npos);
+  write_file(folder / "a" / "options.toml", text.substr(0, at) + "lr = 9" + text.substr(text.find(' ', at + 5)));
+  EXPECT_THAT(error_of([&] { resume(0xabcd); }), AllOf(HasSubstr("search.lr is 9"), HasSubstr("began with 0.025")));
+}
+
+TEST_F(RunDirectoryTest, WrongTypesAreDamage) {
+  create("a");
+  const Json good = Json::parse(read_file(folder / "a" / "run.json"));
+  for (const auto& [key, value] : good.items()) {
+    if (key == "format") continue;
+    Json bad = good;
+    bad[key] = Json::object({{"x", 1}});
+    write_file(folder / "a" / "run.json", bad.dump());
+    EXPECT_THAT(error_of([&] { RunDirectory::view(folder / "a"); }), AllOf(HasSubstr("is damaged"), HasSubstr(key)));
+  }
+}
+
 }  // namespace
 }  // namespace nascent

@@ -1,0 +1,17 @@
+# Optional: formats of pictures beside JPEG, PNG and BMP. Files of a format whose library is missing are named when they
+# are left out.
+pkg_check_modules(WEBP QUIET IMPORTED_TARGET libwebp)
+find_package(GIF QUIET)
+find_package(TIFF QUIET)
+if(WEBP_FOUND)
+  list(APPEND NASCENT_DATA_LIBRARIES PkgConfig::WEBP)
+  list(APPEND NASCENT_DATA_DEFINITIONS NASCENT_HAS_WEBP)
+endif()
+if(GIF_FOUND)
+  list(APPEND NASCENT_DATA_LIBRARIES GIF::GIF)
+  list(APPEND NASCENT_DATA_DEFINITIONS NASCENT_HAS_GIF)
+endif()
+if(TIFF_FOUND)
+  list(APPEND NASCENT_DATA_LIBRARIES TIFF::TIFF)
+  list(APPEND NASCENT_DATA_DEFINITIONS NASCENT_HAS_TIFF)
+endif()
