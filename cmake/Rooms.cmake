@@ -23,6 +23,8 @@ function(nascent_use_precompiled target torch)
   if(torch)
     target_link_libraries(${target} PUBLIC ${TORCH_LIBRARIES})
     target_precompile_headers(${target} REUSE_FROM nascent_torch_headers)
+    # Most of what a file with LibTorch costs to compile is reading headers: files compiled together share it.
+    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)
   else()
     target_precompile_headers(${target} REUSE_FROM nascent_common_headers)
   endif()
@@ -88,6 +90,18 @@ function(nascent_recipes room)
     OUTPUT ${generated}
     COMMAND ${CMAKE_COMMAND} -DOUTPUT=${generated} "-DRECIPES=${recipes}" -P ${PROJECT_SOURCE_DIR}/cmake/EmbedRecipes.cmake
     DEPENDS ${recipes} ${PROJECT_SOURCE_DIR}/cmake/EmbedRecipes.cmake
+    VERBATIM)
+  target_sources(nascent_${room} PRIVATE ${generated})
+endfunction()
+
+# Embeds web/*, the page of `nascent serve`, likewise.
+function(nascent_web room)
+  file(GLOB files CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/web/*.html ${PROJECT_SOURCE_DIR}/web/*.css ${PROJECT_SOURCE_DIR}/web/*.js)
+  set(generated ${PROJECT_BINARY_DIR}/generated/web_files.cc)
+  add_custom_command(
+    OUTPUT ${generated}
+    COMMAND ${CMAKE_COMMAND} -DOUTPUT=${generated} "-DFILES=${files}" -P ${PROJECT_SOURCE_DIR}/cmake/EmbedWeb.cmake
+    DEPENDS ${files} ${PROJECT_SOURCE_DIR}/cmake/EmbedWeb.cmake
     VERBATIM)
   target_sources(nascent_${room} PRIVATE ${generated})
 endfunction()

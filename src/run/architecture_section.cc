@@ -219,8 +219,21 @@ std::string cell_markup(const CellHistory& history, const std::vector<std::strin
   return markup + "</div>\n" + html::details("Weights at the end", final_table(history, ops));
 }
 
+// Operations that ever had a share: others were left out of the search.
+size_t operations_searched(const CellHistory& history) {
+  size_t most = 1;
+  for (const auto& curves : history.weights) {
+    const auto has_share = [](const Curve& curve) {
+      return std::any_of(curve.points.begin(), curve.points.end(), [](const auto& point) { return point.second > 0; });
+    };
+    most = std::max(most, static_cast<size_t>(std::count_if(curves.begin(), curves.end(), has_share)));
+  }
+  return most;
+}
+
 // 0: all is decided; the logarithm of the number of operations: nothing is.
-std::string entropy_sentence(const CellHistory& history, size_t ops) {
+std::string entropy_sentence(const CellHistory& history) {
+  const size_t ops = operations_searched(history);
   const double first = history.entropy.points.front().second, last = history.entropy.points.back().second;
   return fmt::format(
       "<p>{}: mean entropy of an edge {} at first, {} at the end; {} if all {} operations were equal.</p>\n",
@@ -248,7 +261,7 @@ std::string architecture_section(const std::vector<Event>& events, const std::st
   for (const auto& history : all) {
     markup += cell_markup(history, ops, top);
     entropy.plot.curves.push_back(history.entropy);
-    entropies += entropy_sentence(history, ops.size());
+    entropies += entropy_sentence(history);
   }
   markup += "<h3>Entropy</h3>\n" + entropies;
   if (!is_flat(entropy.plot)) markup += figures({entropy}, "");

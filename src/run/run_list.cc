@@ -36,13 +36,14 @@ RunSummary summary_of(const fs::path& path) {
   return summary;
 }
 
-void find_runs(const fs::path& folder, int depth, std::vector<fs::path>& found) {
-  if (fs::exists(folder / "run.json")) return found.push_back(folder);
-  if (depth == 0) return;
+void add_runs(const fs::path& folder, int depth, std::vector<fs::path>& found) {
   std::error_code unreadable;
+  if (fs::exists(folder / "run.json", unreadable)) return found.push_back(folder);
+  if (depth == 0) return;
   for (const auto& entry : fs::directory_iterator(folder, unreadable)) {
     const bool hidden = entry.path().filename().string().starts_with(".");
-    if (entry.is_directory() && !entry.is_symlink() && !hidden) find_runs(entry.path(), depth - 1, found);
+    if (entry.is_directory(unreadable) && !entry.is_symlink(unreadable) && !hidden)
+      add_runs(entry.path(), depth - 1, found);
   }
 }
 
@@ -60,13 +61,17 @@ bool RunFilter::accepts(const RunSummary& run) const {
          (match.empty() || run.path.string().find(match) != std::string::npos);
 }
 
-std::vector<RunSummary> list_runs(const fs::path& folder, const RunFilter& filter) {
+std::vector<fs::path> find_runs(const fs::path& folder) {
   constexpr int kDepth = 4;
+  std::vector<fs::path> found;
+  add_runs(folder, kDepth, found);
+  return found;
+}
+
+std::vector<RunSummary> list_runs(const fs::path& folder, const RunFilter& filter) {
   if (!fs::is_directory(folder)) fail("There is no folder {}.", folder.string());
-  std::vector<fs::path> paths;
-  find_runs(folder, kDepth, paths);
   std::vector<RunSummary> runs;
-  for (const auto& path : paths) {
+  for (const auto& path : find_runs(folder)) {
     RunSummary summary = summary_of(path);
     if (filter.accepts(summary)) runs.push_back(std::move(summary));
   }

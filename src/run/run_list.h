@@ -31,6 +31,9 @@ struct RunFilter {
 // there is no such folder.
 std::vector<RunSummary> list_runs(const std::filesystem::path& folder, const RunFilter& filter = {});
 
+// Folders of the runs at or below `folder`, in no order; links and hidden folders are not followed.
+std::vector<std::filesystem::path> find_runs(const std::filesystem::path& folder);
+
 // Interrupted or failed: what --rm may remove.
 bool is_unfinished(const RunSummary& run);
 

@@ -1,0 +1,66 @@
+// Panels of curves with their common settings: smoothing, logarithms.
+import {h} from "./dom.js";
+import {Chart} from "./chart.js";
+
+const settings = {smoothing: 0, logX: false, logY: false, ...JSON.parse(localStorage.getItem("curves") || "{}")};
+
+export class CurvePanels {
+  constructor(host, {controls = true} = {}) {
+    this.charts = new Map();
+    this.panels = h("div", {class: "panels"});
+    host.append(controls ? this.controls() : "", this.panels);
+  }
+
+  controls() {
+    const said = h("output", null, settings.smoothing.toFixed(2));
+    const save = () => {
+      localStorage.setItem("curves", JSON.stringify(settings));
+      for (const {chart, series} of this.charts.values()) chart.set(series, settings);
+    };
+    const slider = h("input", {type: "range", min: "0", max: "0.99", step: "0.01", value: settings.smoothing, id: "smoothing", oninput: () => {
+      settings.smoothing = Number(slider.value);
+      said.textContent = settings.smoothing.toFixed(2);
+      save();
+    }});
+    const box = (id, name, text) => {
+      const check = h("input", {type: "checkbox", id, checked: settings[name], onchange: () => {
+        settings[name] = check.checked;
+        save();
+      }});
+      return h("label", null, check, " ", text);
+    };
+    this.logY = box("log-y", "logY", "log y");
+    return h("div", {class: "controls"}, h("label", null, "Smoothing ", slider, " ", said), box("log-x", "logX", "log x"), this.logY,
+        h("span", {class: "soft"}, "Drag to zoom, double click for all"));
+  }
+
+  toggleLog() {
+    this.logY.querySelector("input").click();
+  }
+
+  // panels: [{id, title, x, series}]
+  show(panels) {
+    for (const [id, {chart}] of this.charts) {
+      if (panels.some((panel) => panel.id === id)) continue;
+      chart.destroy();
+      this.charts.delete(id);
+    }
+    for (const panel of panels) {
+      if (!this.charts.has(panel.id)) this.charts.set(panel.id, {chart: new Chart(this.panels, {title: panel.title, x: panel.x, alwaysLegend: panel.alwaysLegend})});
+      const entry = this.charts.get(panel.id);
+      entry.series = panel.series;
+      entry.chart.set(panel.series, settings);
+    }
+  }
+
+  redraw() {
+    for (const {chart} of this.charts.values()) {
+      chart.drawLegend();
+      chart.draw();
+    }
+  }
+
+  destroy() {
+    for (const {chart} of this.charts.values()) chart.destroy();
+  }
+}
