@@ -15,8 +15,8 @@ constexpr int kWeights = 6, kParameters = 3;
 
 // A.1: training loss (w - a)^2, validation loss (2w - a)^2, at the training optimum w = a. The library's own term.
 double toy_term(double alpha, double coefficient) {
-  const auto options = at::TensorOptions(at::kDouble).requires_grad(true);
-  const at::Tensor w = at::full({1}, alpha, options), a = at::full({1}, alpha, options);
+  const at::Tensor w = at::full({1}, alpha, at::kDouble).requires_grad_(true);
+  const at::Tensor a = at::full({1}, alpha, at::kDouble).requires_grad_(true);
   BilevelLosses losses;
   losses.train = [&] { return (w - a).square().sum(); };
   losses.valid = [&] { return (2 * w - a).square().sum(); };

@@ -139,16 +139,27 @@ std::vector<bool> lead_to_output(const CellGenotype& cell) {
   return leads;
 }
 
+// Which states have a path from an input; what none leads to is zero.
+std::vector<bool> reached_by_input(const CellGenotype& cell) {
+  std::vector<bool> reached(cell.inputs, true);
+  for (const GenotypeNode& node : cell.nodes) {
+    reached.push_back(std::any_of(node.edges.begin(), node.edges.end(), [&](const GenotypeEdge& edge) {
+      return edge.op != "none" && reached.at(edge.from);
+    }));
+  }
+  return reached;
+}
+
 }  // namespace
 
 double cell_width(const CellGenotype& cell) {
-  const std::vector<bool> leads = lead_to_output(cell);
+  const std::vector<bool> leads = lead_to_output(cell), reached = reached_by_input(cell);
   double width = 0;
   for (size_t n = 0; n < cell.nodes.size(); ++n) {
     if (!leads[cell.inputs + n]) continue;
     int edges = 0, from_inputs = 0;
     for (const GenotypeEdge& edge : cell.nodes[n].edges) {
-      if (edge.op == "none") continue;
+      if (edge.op == "none" || !reached[edge.from]) continue;
       ++edges;
       if (edge.from < cell.inputs) ++from_inputs;
     }
