@@ -24,16 +24,26 @@ class EvalVerb : public Verb {
     if (options_.details) print_details(invocation, found.class_names, judgement);
     Json result = options_.details ? judgement.to_json(found.class_names) : scores.to_json();
     result["calibration_error"] = judgement.calibration_error;
-    result["data"] = {{"name", found.data.name}, {"path", found.data.path}, {"part", options_.part}};
+    result["data"] = data_json(found.data);
     return result;
   }
 
  private:
   Json score_ensemble(const Invocation& invocation) const {
+    const EnsembleModel model = load_ensemble(options_.model);
+    const DataOptions data = data_of(model.first(), options_.data);
     const Evaluation scores = evaluate_whole(options_);
-    invocation.print(fmt::format("{} images: accuracy {:.2f} %, top 5 {:.2f} %, loss {:.4f}", scores.images,
-                                 scores.top1, scores.top5, scores.loss));
-    return scores.to_json();
+    invocation.print(fmt::format("{}, {} part, {} images, {} members: accuracy {:.2f} %, top 5 {:.2f} %, loss {:.4f}",
+                                 data_text(data), options_.part, scores.images, model.members.size(), scores.top1,
+                                 scores.top5, scores.loss));
+    Json result = scores.to_json();
+    result["members"] = model.members.size();
+    result["data"] = data_json(data);
+    return result;
+  }
+
+  Json data_json(const DataOptions& data) const {
+    return {{"name", data.name}, {"path", data.path}, {"part", options_.part}};
   }
 
   static void print_details(const Invocation& invocation, const std::vector<std::string>& names,

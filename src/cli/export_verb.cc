@@ -1,7 +1,9 @@
 // nascent export: hands a trained model over in another program's format.
 #include "nascent/cli/verb.h"
+#include "nascent/core/error.h"
 #include "nascent/core/log.h"
 #include "nascent/core/text.h"
+#include "nascent/ensemble/ensemble_model.h"
 #include "nascent/export/export.h"
 #include "nascent/nn/threads.h"
 
@@ -21,13 +23,14 @@ class ExportVerb : public Verb {
         .add("out", out_, "file to write; empty: beside the model, with the format's extension");
     data_.declare(table);
     table.section("run", "Where and how a run happens.")
-        .add("threads", threads_, "threads that compute; 0: one per core")
+        .add("threads", threads_, "number of compute threads; 0: one per core")
         .range(0, 1024);
   }
 
   Json run(const Invocation& invocation) override {
     use_threads(threads_);
     const std::string source = invocation.argument("model file or run folder");
+    if (is_ensemble(source)) fail("{} is an ensemble, which no format holds. Export its members, one by one.", source);
     const Model model = load_model(source);
     const auto& facts = ExportFormat::Registry::instance().at(options_.format).facts;
     const auto path =
@@ -50,8 +53,7 @@ class ExportVerb : public Verb {
     const double loss = int8.top1 - int8.quantised_top1, size = bytes / int8.size;
     invocation.print(
         fmt::format("int8, calibrated on {} images: accuracy {:.2f} % where floats have {:.2f} % ({} test images), "
-                    "{:.2f} times the "
-                    "size",
+                    "{:.2f} times the size",
                     int8.calibrated, int8.quantised_top1, int8.top1, int8.images, size));
     if (loss > kMostLoss) {
       log::warning("Eight bits cost {:.2f} points of accuracy; more --calibrate images may help.", loss);

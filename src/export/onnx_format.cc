@@ -38,8 +38,7 @@ class OnnxFormat : public ExportFormat {
 #else
     fail(
         "This program was built without ONNX. Install libonnx-dev and libprotobuf-dev (scripts/setup does) and build "
-        "it "
-        "again; --format torchscript and safetensors work without.");
+        "it again; --format torchscript and safetensors work without.");
 #endif
   }
 

@@ -3,6 +3,7 @@
 #ifdef NASCENT_HAS_ONNX
 
 #include <ATen/ATen.h>
+#include <fmt/format.h>
 #include <onnx/checker.h>
 #include <onnx/onnx_pb.h>
 #include <onnx/shape_inference/implementation.h>
@@ -60,7 +61,7 @@ class OnnxWriter {
                         const std::string& output) {
     onnx::NodeProto* added = out_->add_node();
     added->set_op_type(op);
-    added->set_name(name);
+    if (!name.empty()) added->set_name(name);
     for (const auto& input : inputs) added->add_input(input);
     added->add_output(output);
     return added;
@@ -208,41 +209,41 @@ class OnnxWriter {
     set(node("Gemm", n.name, inputs, output), "transB", 1);
   }
 
+  // The nodes that quantisation adds have no names, and their values short ones: of a network of many small layers,
+  // names would outweigh the bytes that eight bits save.
   std::vector<std::string> quantised_operands(const GraphNode& n, const std::string& x) {
     const ActivationScale& by = quantisation_->at(n.inputs[0]);
     const auto [stored, scale] = quantise_weight(n.weight);
-    std::vector<std::string> names = {quantised_value(n.inputs[0], x, by)};
-    const std::string weight = n.name + ".weight";
-    set(node("DequantizeLinear", weight + ".real",
-             {constant(weight, stored), constant(weight + ".scale", scale),
-              constant(weight + ".zero", at::zeros({scale.size(0)}, at::kChar))},
-             weight + ".real"),
-        "axis", 0);
-    names.push_back(weight + ".real");
-    if (n.bias.defined()) names.push_back(quantised_bias(n, scale * by.scale));
+    const size_t layer = names_.size();
+    std::vector<std::string> names = {quantised_value(n.inputs[0], x, by),
+                                      dequantised(n.name + ".weight", stored, scale, fmt::format("w{}", layer))};
+    if (n.bias.defined()) {
+      // 32 bits at the scale of the sums it is added to, as int8 kernels want it.
+      const at::Tensor steps = scale * by.scale;
+      const at::Tensor bias = (n.bias.to(at::kDouble) / steps.to(at::kDouble)).round().clamp(-2147483647, 2147483647);
+      names.push_back(dequantised(n.name + ".bias", bias.to(at::kInt), steps, fmt::format("b{}", layer)));
+    }
     return names;
+  }
+
+  // One scale for each channel of the first axis; zero stands for zero. `real` names the result.
+  std::string dequantised(const std::string& name, const at::Tensor& stored, const at::Tensor& scale,
+                          const std::string& real) {
+    const std::string& steps = constant(real + ".scale", scale);
+    set(node("DequantizeLinear", "", {constant(name, stored), steps}, real), "axis", 0);
+    return real;
   }
 
   // One pair of nodes for all the layers that read a value.
   std::string quantised_value(int value, const std::string& x, const ActivationScale& by) {
-    const std::string real = x + ".real";
+    const std::string real = fmt::format("r{}", value);
     if (!quantised_.insert(value).second) return real;
-    const std::string stored = x + ".stored";
-    const std::string scale = constant(x + ".scale", at::full({}, by.scale, at::kFloat));
-    const std::string zero = constant(x + ".zero", at::full({}, by.zero, at::kByte));
-    node("QuantizeLinear", stored, {x, scale, zero}, stored);
-    node("DequantizeLinear", real, {stored, scale, zero}, real);
+    const std::string stored = fmt::format("q{}", value);
+    const std::string& scale = constant(stored + ".scale", at::full({}, by.scale, at::kFloat));
+    const std::string& zero = constant(stored + ".zero", at::full({}, by.zero, at::kByte));
+    node("QuantizeLinear", "", {x, scale, zero}, stored);
+    node("DequantizeLinear", "", {stored, scale, zero}, real);
     return real;
-  }
-
-  // 32 bits at the scale of the sums it is added to, as int8 kernels want it.
-  std::string quantised_bias(const GraphNode& n, const at::Tensor& scale) {
-    const std::string bias = n.name + ".bias";
-    const at::Tensor stored = (n.bias.to(at::kDouble) / scale.to(at::kDouble)).round().clamp(-2147483647, 2147483647);
-    set(node("DequantizeLinear", bias + ".real",
-             {constant(bias, stored.to(at::kInt)), constant(bias + ".scale", scale)}, bias + ".real"),
-        "axis", 0);
-    return bias + ".real";
   }
 
   const Graph& graph_;

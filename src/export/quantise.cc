@@ -28,10 +28,11 @@ Quantisation Calibration::scales() const {
 }
 
 QuantisedWeight quantise_weight(const at::Tensor& weight) {
+  constexpr int kLargest = 64;
   const at::Tensor rows = weight.reshape({weight.size(0), -1});
   const at::Tensor largest = rows.abs().amax(1);
-  const at::Tensor scale = at::where(largest > 0, largest / 127, at::ones_like(largest));
-  const at::Tensor stored = (rows / scale.unsqueeze(1)).round().clamp(-127, 127).to(at::kChar);
+  const at::Tensor scale = at::where(largest > 0, largest / kLargest, at::ones_like(largest));
+  const at::Tensor stored = (rows / scale.unsqueeze(1)).round().clamp(-kLargest, kLargest).to(at::kChar);
   return {stored.view(weight.sizes()).contiguous(), scale.contiguous()};
 }
 

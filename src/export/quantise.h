@@ -32,7 +32,9 @@ class Calibration {
   std::map<int, Range> ranges_;
 };
 
-// int8 weights and, for each output channel, the scale: weight ~ scale * stored, stored in -127..127.
+// int8 weights and, for each output channel, the scale: weight ~ scale * stored, stored in -64..64. Processors without
+// VNNI add two products of a weight and an activation (0..255) in 16 bits, which larger weights would overflow: the
+// kernels of ONNX Runtime then saturate, and accuracy is gone without a word.
 struct QuantisedWeight {
   at::Tensor stored, scale;
 };
