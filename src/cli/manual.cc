@@ -1,6 +1,7 @@
 #include "nascent/cli/manual.h"
 
 #include "nascent/cli/verb.h"
+#include "nascent/core/text.h"
 #include "nascent/core/version.h"
 
 namespace nascent {
@@ -27,6 +28,14 @@ std::string entry(const std::string& flag, const std::string& value, const std::
                      plain(meaning));
 }
 
+// Lists with spaces, so that lines can be broken.
+std::string manual_default(const Json& value) {
+  if (!value.is_array()) return value.is_string() ? value.get<std::string>() : value.dump();
+  std::vector<std::string> parts;
+  for (const Json& part : value) parts.push_back(manual_default(part));
+  return join(parts, ", ");
+}
+
 std::string meaning_of(const Option& option) {
   std::string text = option.help();
   const std::string constraint = option.constraint();
@@ -34,7 +43,7 @@ std::string meaning_of(const Option& option) {
   const Json& value = option.default_value();
   const bool empty = (value.is_string() || value.is_array()) && value.size() == 0;
   if (!empty && !(value.is_string() && value.get<std::string>().empty()))
-    text += fmt::format("; default {}", value.is_string() ? value.get<std::string>() : value.dump());
+    text += fmt::format("; default {}", manual_default(value));
   return text;
 }
 

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 
 #include "nascent/run/cell_section.h"
@@ -14,9 +15,18 @@ namespace {
 
 using Table = std::vector<std::vector<std::string>>;  // the header first
 
-std::string number(const std::optional<double>& value) { return value ? fmt::format("{:.6g}", *value) : ""; }
+// Counts in full, all else to six digits.
+std::string number_text(double value) {
+  const bool whole = std::abs(value) < 1e15 && value == std::round(value);
+  return whole ? fmt::format("{:.0f}", value) : fmt::format("{:.6g}", value);
+}
 
-std::string mean_text(const MeanAndDeviation& of) { return fmt::format("{:.4f} ± {:.4f}", of.mean, of.deviation); }
+std::string number(const std::optional<double>& value) { return value ? number_text(*value) : ""; }
+
+// What is the same in every run of a group needs no deviation.
+std::string mean_text(const MeanAndDeviation& of) {
+  return of.deviation == 0 ? number_text(of.mean) : fmt::format("{:.4f} ± {:.4f}", of.mean, of.deviation);
+}
 
 bool has_seeds(const Comparison& comparison) {
   return std::any_of(comparison.groups.begin(), comparison.groups.end(),
@@ -86,6 +96,15 @@ std::string markup_of(const Table& table) {
   return html::table(table[0], rows);
 }
 
+// True where no run differs from another, nor one epoch from the next: nothing to see.
+bool is_flat(const Plot& plot) {
+  const double first = plot.curves[0].points[0].second;
+  return std::all_of(plot.curves.begin(), plot.curves.end(), [&](const Curve& curve) {
+    return std::all_of(curve.points.begin(), curve.points.end(),
+                       [&](const auto& point) { return point.second == first; });
+  });
+}
+
 // The same number of every run in one panel.
 std::string curves(const Comparison& comparison) {
   std::vector<std::string> keys;
@@ -96,6 +115,7 @@ std::string curves(const Comparison& comparison) {
     const EventStore store(events, EventStore::Access::read);
     for (const auto& panel : panels_of(store.events("epoch"), "epoch")) {
       for (const auto& curve : panel.plot.curves) {
+        if (curve.points.empty()) continue;
         const std::string title = panel.plot.curves.size() == 1 ? panel.title : panel.title + ": " + curve.name;
         const auto [known, added] = panels.try_emplace(title, Panel{title, "epoch", {}});
         if (added) keys.push_back(title);
@@ -104,19 +124,34 @@ std::string curves(const Comparison& comparison) {
     }
   }
   std::vector<Panel> ordered;
-  for (const auto& key : keys) ordered.push_back(panels.at(key));
+  for (const auto& key : keys) {
+    if (!is_flat(panels.at(key).plot)) ordered.push_back(panels.at(key));
+  }
   return figures(ordered, "");
 }
 
+// Each architecture once, under the names of the runs that found it.
 std::string cells(const Comparison& comparison) {
-  std::string markup;
+  std::vector<std::pair<Genotype, std::string>> found;
   for (size_t run = 0; run < comparison.paths.size(); ++run) {
     const auto genotype = RunDirectory::view(comparison.paths[run]).genotype();
     if (!genotype) continue;
-    markup +=
-        fmt::format("<div>\n<h3>{}</h3>\n{}</div>\n", html::escape(comparison.names[run]), cell_drawing(*genotype));
+    const auto same =
+        std::find_if(found.begin(), found.end(), [&](const auto& known) { return known.first == *genotype; });
+    if (same == found.end()) {
+      found.emplace_back(*genotype, comparison.names[run]);
+    } else {
+      same->second += ", " + comparison.names[run];
+    }
   }
-  return markup.empty() ? "" : "<div class=\"panels\">\n" + markup + "</div>\n";
+  std::string markup;
+  for (const auto& [genotype, names] : found) {
+    markup += fmt::format("<div>\n<h3>{}</h3>\n{}</div>\n", html::escape(names), cell_drawing(genotype));
+  }
+  if (found.size() < 2) return markup;
+  // Half of the page each, so that the operations can be read; on a phone one below the other.
+  constexpr const char* kColumns = "grid-template-columns:repeat(auto-fit,minmax(min(100%,28rem),1fr))";
+  return fmt::format("<div class=\"panels\" style=\"{}\">\n{}</div>\n", kColumns, markup);
 }
 
 }  // namespace
@@ -135,13 +170,16 @@ std::string comparison_page(const Comparison& comparison) {
                                    comparison.paths.size());
   markup += html::section("Options that differ", comparison.options.empty() ? "<p class=\"soft\">None.</p>\n"
                                                                             : markup_of(option_table(comparison)));
-  std::string results = comparison.results.empty() ? "" : markup_of(result_table(comparison));
-  if (has_seeds(comparison) && !results.empty()) results += markup_of(seed_table(comparison));
-  for (const auto& pair : comparison.pairs) {
-    results += fmt::format("<p>{}</p>\n", html::escape(pair_text(comparison, pair)));
+  markup += html::section("Results", comparison.results.empty() ? "" : markup_of(result_table(comparison)));
+  if (has_seeds(comparison) && !comparison.results.empty()) {
+    std::string means = "<p class=\"soft\">Mean ± standard deviation of runs that differ by the seed alone.</p>\n" +
+                        markup_of(seed_table(comparison));
+    for (const auto& pair : comparison.pairs) {
+      means += fmt::format("<p>{} (Student's paired t test).</p>\n", html::escape(pair_text(comparison, pair)));
+    }
+    markup += html::section("Over seeds", means);
   }
-  markup += html::section("Results", results) + html::section("Curves", curves(comparison)) +
-            html::section("Cells", cells(comparison));
+  markup += html::section("Curves", curves(comparison)) + html::section("Cells", cells(comparison));
   return html::page("Comparison · nascent", markup);
 }
 

@@ -25,7 +25,9 @@ void remember_data(Model& model, const ImageData& data, const DataOptions& optio
 
 DataOptions data_of(const Model& model, DataOptions asked) {
   if (asked.name.empty() && model.data.name.empty()) {
-    fail("The model does not say which data it was trained on (it is of an older version). Name it with --data.");
+    fail(
+        "The model does not say which data it was trained on (it was imported without, or is of an older version). "
+        "Name it with --data.");
   }
   if (asked.name.empty()) {
     const DataOptions usual;
