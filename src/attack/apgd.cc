@@ -17,14 +17,15 @@ constexpr double kImproving = 0.75;  // share of steps that must raise the loss
 struct Climb {
   at::Tensor x, before, gradient, loss;
   at::Tensor best, best_gradient, best_loss;
-  at::Tensor length;      // of a step
-  at::Tensor rises;       // since the last checkpoint
-  at::Tensor checked;     // the best loss at the last checkpoint
-  at::Tensor was_halved;  // at the last checkpoint
+  at::Tensor length;           // of a step
+  at::Tensor rises;            // since the last checkpoint
+  at::Tensor checked;          // the best loss at the last checkpoint
+  at::Tensor was_halved;       // at the last checkpoint
+  at::Tensor fooled, fooling;  // of images that stay: whether any point fooled, and the last that did
 
   void select(const at::Tensor& rows) {
-    for (at::Tensor* tensor :
-         {&x, &before, &gradient, &loss, &best, &best_gradient, &best_loss, &length, &rises, &checked, &was_halved}) {
+    for (at::Tensor* tensor : {&x, &before, &gradient, &loss, &best, &best_gradient, &best_loss, &length, &rises,
+                               &checked, &was_halved, &fooled, &fooling}) {
       *tensor = tensor->index_select(0, rows);
     }
   }
@@ -42,7 +43,9 @@ Climb begin(const at::Tensor& start, const Victim::Gradient& slope, double eps) 
           at::full_like(loss, 2 * eps),
           at::zeros_like(loss),
           loss,
-          at::ones_like(loss, at::kBool)};  // the first step is not judged by the start alone
+          at::ones_like(loss, at::kBool),  // the first step is not judged by the start alone
+          at::zeros_like(loss, at::kBool),
+          start};
 }
 
 void move(Climb& climb, const Threat& threat, const at::Tensor& clean, bool first) {
@@ -104,7 +107,10 @@ void ascend(const Victim& victim, const Threat& threat, const Ascent& ascent, at
   Climb climb = begin(start, first, threat.eps);
   // False where nobody is left.
   const auto go_on = [&](const at::Tensor& logits) {
-    if (const auto rows = left.leave(climb.x, left.now().fooled(logits))) climb.select(*rows);
+    const at::Tensor fooled = left.now().fooled(logits);
+    climb.fooling = at::where(over_pixels(fooled), climb.x, climb.fooling);
+    climb.fooled = climb.fooled.logical_or(fooled);
+    if (const auto rows = left.leave(climb.x, fooled)) climb.select(*rows);
     return !left.empty();
   };
   if (!go_on(first.logits)) return;
@@ -126,7 +132,8 @@ void ascend(const Victim& victim, const Threat& threat, const Ascent& ascent, at
   const at::Tensor logits = victim.logits(climb.x);
   arrive(climb, ascent.objective(left.now())(logits), climb.gradient);
   if (ascent.watch) ascent.watch(climb.best_loss);
-  if (go_on(logits)) left.finish(climb.best, left.now().fooled(victim.logits(climb.best)));
+  // A loss can be high without a wrong answer; what fooled once is worth more.
+  if (go_on(logits)) left.finish(at::where(over_pixels(climb.fooled), climb.fooling, climb.best), climb.fooled);
 }
 
 Outcome apgd(const Victim& victim, const Attacked& attacked, const Threat& threat, const Ascent& ascent, int restarts,

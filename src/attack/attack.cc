@@ -29,15 +29,18 @@ Outcome attack_batch(const Attack& attack, const AttackFacts& facts, const Attac
   const at::Tensor rows = all ? at::arange(attacked.size(), at::kLong) : rows_of(outcome.fooled.logical_not());
   if (rows.numel() == 0) return outcome;
   const Attacked some = attacked.select(rows);
+  const at::Tensor wrong = outcome.fooled.index_select(0, rows);
   Outcome found = attack.run(victim, some, threat);
   if (facts.minimal && std::isfinite(threat.eps)) {
     const at::Tensor near = threat.distance(found.images, some.images).le(threat.eps * (1 + 1e-6));
     found.images = at::where(over_pixels(near), found.images, some.images);
     found.fooled = found.fooled.logical_and(near);
   }
+  // Nobody moves an image from a wrong answer to a right one, and no part can claim one that was wrong before.
+  found.images = at::where(over_pixels(wrong.logical_and(found.fooled.logical_not())), some.images, found.images);
   outcome.images.index_copy_(0, rows, found.images);
-  outcome.fooled.index_copy_(0, rows, found.fooled);
-  if (found.parts.defined()) outcome.parts.index_copy_(0, rows, found.parts);
+  outcome.fooled.index_copy_(0, rows, found.fooled.logical_or(wrong));
+  if (found.parts.defined()) outcome.parts.index_copy_(0, rows, found.parts.masked_fill(wrong, -1));
   return outcome;
 }
 

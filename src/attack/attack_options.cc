@@ -10,7 +10,7 @@
 namespace nascent {
 namespace {
 
-std::optional<double> number(std::string_view text) {
+std::optional<double> number_in(std::string_view text) {
   double value = 0;
   const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (problem != std::errc() || end != text.data() + text.size()) return std::nullopt;
@@ -44,7 +44,7 @@ std::vector<double> choose_eps(const AttackOptions& options, const AttackFacts& 
   return all;
 }
 
-void check_classes(const AttackOptions& options, const AttackFacts& facts, int64_t classes) {
+void check_class_count(const AttackOptions& options, const AttackFacts& facts, int64_t classes) {
   const int fewest = options.target == "none" ? facts.fewest_classes : facts.fewest_classes_target;
   if (classes >= fewest) return;
   fail("The attack '{}' needs at least {} classes; there are {}. Use apgd-ce, pgd, fab or square.", options.attack,
@@ -64,8 +64,8 @@ void check_target(const AttackOptions& options, const AttackFacts& facts) {
 
 double parse_eps(const std::string& text) {
   const size_t bar = text.find('/');
-  const auto above = number(std::string_view(text).substr(0, bar));
-  const auto below = bar == std::string::npos ? std::optional(1.0) : number(std::string_view(text).substr(bar + 1));
+  const auto above = number_in(std::string_view(text).substr(0, bar));
+  const auto below = bar == std::string::npos ? std::optional(1.0) : number_in(std::string_view(text).substr(bar + 1));
   if (!above || !below || *below == 0 || !std::isfinite(*above / *below)) {
     fail("--eps '{}' is not a number such as 0.03 or 8/255.", text);
   }
@@ -102,7 +102,7 @@ AttackPlan plan_attack(const AttackOptions& options, int64_t classes, uint64_t s
   plan.norm = choose_norm(options, entry.facts);
   plan.eps = choose_eps(options, entry.facts, plan.norm);
   check_target(options, entry.facts);
-  check_classes(options, entry.facts, classes);
+  check_class_count(options, entry.facts, classes);
   plan.settings.seed = seed;
   plan.settings.leave = options.fooled == "leave" || (options.fooled == "auto" && !options.every_member());
   plan.normalised = options.units == "normalised";

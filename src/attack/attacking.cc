@@ -5,6 +5,7 @@
 #include "nascent/core/error.h"
 #include "nascent/core/text.h"
 #include "nascent/run/attack_section.h"
+#include "nascent/train/model_data.h"
 
 namespace nascent {
 namespace {
@@ -43,10 +44,11 @@ Json attack(const AttackingOptions& options, Session& session, const ReadModels&
   options.run.apply();
   const AttackOptions& asked = options.attack;
   VictimFiles files(asked.models, {asked.mean, asked.deviation}, read);
-  const PixelImages images = files.images(options.data, asked.images, static_cast<uint64_t>(options.run.seed));
+  const DataOptions data = files.data(options.data);
+  const PixelImages images = files.images(data, asked.images, static_cast<uint64_t>(options.run.seed));
   Campaign campaign = plan_campaign(options, files.load(images), images);
   session.begin(asked.attack,
-                {{"Attack", asked.attack}, {"Victim", join(asked.models, ", ")}, {"Data set", options.data.name}});
+                {{"Attack", asked.attack}, {"Victim", join(asked.models, ", ")}, {"Data set", data_text(data)}});
   Json result;
   session.run([&] {
     session.run(campaign);

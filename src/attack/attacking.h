@@ -13,10 +13,9 @@ namespace nascent {
 
 struct AttackingOptions {
   AttackOptions attack;
-  DataOptions data;
+  DataOptions data = unknown_data();  // without a name: what the first model was trained on
   RunOptions run;
 
-  AttackingOptions() { data.name = "cifar10"; }
   void declare(OptionTable& table);
   void resolve(const std::string&) {}
 };

@@ -15,7 +15,7 @@ constexpr const char* kStarted = "started";
 
 void put_rows(at::Tensor to, int64_t first, const at::Tensor& from) { to.narrow(0, first, from.size(0)).copy_(from); }
 
-double percent(const at::Tensor& flags) {
+double percent_true(const at::Tensor& flags) {
   return flags.numel() == 0 ? 0 : 100 * flags.to(at::kDouble).mean().item<double>();
 }
 
@@ -82,7 +82,7 @@ StepReport Campaign::step(int64_t epoch, int64_t step, EventSink& events) {
     judge(record, batch.images, first);
   } else {
     attack(record, batch, first);
-    const double robust = 100 - percent(record.fooled.narrow(0, 0, first + count));
+    const double robust = 100 - percent_true(record.fooled.narrow(0, 0, first + count));
     note = std::isfinite(record.eps) ? fmt::format("eps {:.4g}: {:.1f} % hold", record.eps, robust)
                                      : fmt::format("{:.1f} % hold", robust);
     if (setup_.attacked.size() > 1) note = setup_.attacked[record.attacker]->name() + ", " + note;

@@ -21,21 +21,20 @@ double accuracy(const Campaign& campaign, const AttackRecord& record, int64_t ju
   return percent(count(record.answers[judge].eq(campaign.images().labels)), campaign.images().size());
 }
 
-struct Spread {
+struct MeanDeviation {
   double mean = 0, deviation = 0;
 };
 
-// The deviation is that of a sample; of one value, 0.
-Spread spread(const std::vector<double>& values) {
-  Spread all;
+// The deviation is that of a sample; of one value it is 0.
+MeanDeviation mean_deviation(const std::vector<double>& values) {
+  MeanDeviation all;
   for (const double value : values) all.mean += value / static_cast<double>(values.size());
   for (const double value : values) all.deviation += (value - all.mean) * (value - all.mean);
   if (values.size() > 1) all.deviation = std::sqrt(all.deviation / static_cast<double>(values.size() - 1));
-  if (values.size() == 1) all.deviation = 0;
   return all;
 }
 
-Json to_json(const Spread& spread) { return {{"mean", spread.mean}, {"deviation", spread.deviation}}; }
+Json to_json(const MeanDeviation& values) { return {{"mean", values.mean}, {"deviation", values.deviation}}; }
 
 Json names(const std::vector<VictimPointer>& victims) {
   Json all = Json::array();
@@ -127,8 +126,8 @@ Json round_of(const Campaign& campaign, size_t strength) {
   }
   const AttackRecord& known = campaign.record(members, strength);
   Json json = {{"rounds", rounds},
-               {"attack", to_json(spread(attacks))},
-               {"defence", to_json(spread(defences))},
+               {"attack", to_json(mean_deviation(attacks))},
+               {"defence", to_json(mean_deviation(defences))},
                {"all_known_top1", accuracy(campaign, known, whole)}};
   if (std::isfinite(known.eps)) json["eps"] = known.eps;
   return json;

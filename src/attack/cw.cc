@@ -10,7 +10,7 @@
 namespace nascent {
 namespace {
 
-constexpr int kSteps = 50;
+constexpr int kCwSteps = 50;
 constexpr double kFirstConstant = 1e-3;
 constexpr double kBeta1 = 0.9, kBeta2 = 0.999, kEpsilon = 1e-8;
 
@@ -82,7 +82,7 @@ class CarliniWagner : public Attack {
     at::Tensor succeeded = at::zeros({attacked.size()}, at::kBool);
     for (int step = 0;; ++step) {
       const at::Tensor tanh = w.tanh(), x = threat.inside(top * (tanh + 1) / 2), moved = x - attacked.images;
-      const bool last = step == steps(kSteps);
+      const bool last = step == steps(kCwSteps);
       const auto slope = last ? Victim::Gradient{victim.logits(x), {}, {}} : victim.gradient(x, lack);
       const at::Tensor reached = attacked.fooled(slope.logits).logical_and(lead(slope.logits).ge(settings_.confidence));
       const at::Tensor distance = lengths(moved, Norm::l2);

@@ -8,8 +8,8 @@
 namespace nascent {
 namespace {
 
-constexpr int kSteps = 50, kClasses = 10;
-constexpr double kOvershoot = 0.02, kBeyond = 1e-4;
+constexpr int kDeepFoolSteps = 50, kClasses = 10;
+constexpr double kDeepFoolOvershoot = 0.02, kBeyond = 1e-4;
 
 class DeepFool : public Attack {
  public:
@@ -20,10 +20,10 @@ class DeepFool : public Attack {
     // Where an image leaves the batch is what counts here, so it always does.
     Remaining left(attacked, /*leave=*/true);
     at::Tensor x = attacked.images, way = at::zeros_like(x);
-    for (int step = 0; step < steps(kSteps); ++step) {
+    for (int step = 0; step < steps(kDeepFoolSteps); ++step) {
       const Attacked& now = left.now();
       way = way + to_border(class_differences(victim, x, now.labels, classes), threat.norm);
-      x = threat.inside(now.images + (1 + kOvershoot) * way);
+      x = threat.inside(now.images + (1 + kDeepFoolOvershoot) * way);
       if (const auto rows = left.leave(x, now.fooled(victim.logits(x)))) {
         if (left.empty()) break;
         for (at::Tensor* tensor : {&x, &way, &classes}) *tensor = tensor->index_select(0, *rows);

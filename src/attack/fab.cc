@@ -10,9 +10,9 @@
 namespace nascent {
 namespace {
 
-constexpr double kMostPull = 0.1;    // alpha_max: of the clean image's projection
-constexpr double kOvershoot = 1.05;  // eta
-constexpr double kStepBack = 0.9;    // beta
+constexpr double kMostPull = 0.1;       // alpha_max: of the clean image's projection
+constexpr double kFabOvershoot = 1.05;  // eta
+constexpr double kStepBack = 0.9;       // beta
 
 // The nearest linearised border of every image: how far its logits are from it, and its slope.
 struct Border {
@@ -33,7 +33,7 @@ at::Tensor one_step(const Border& border, const at::Tensor& x, const at::Tensor&
   const at::Tensor from_clean = step_to_plane(clean, border.slope, gap_clean, threat);
   const at::Tensor here = lengths(from_here, threat.norm), there = lengths(from_clean, threat.norm);
   const at::Tensor pull = over_pixels((here / (here + there).clamp_min(1e-12)).clamp_max(kMostPull));
-  return threat.inside((1 - pull) * (x + kOvershoot * from_here) + pull * (clean + kOvershoot * from_clean));
+  return threat.inside((1 - pull) * (x + kFabOvershoot * from_here) + pull * (clean + kFabOvershoot * from_clean));
 }
 
 at::Tensor all_other_classes(const at::Tensor& labels, int64_t classes) {

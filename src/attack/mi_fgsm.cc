@@ -7,7 +7,7 @@
 namespace nascent {
 namespace {
 
-constexpr int kSteps = 10;
+constexpr int kMomentumSteps = 10;
 constexpr double kDecay = 1;
 
 class MomentumFgsm : public Attack {
@@ -15,7 +15,7 @@ class MomentumFgsm : public Attack {
   using Attack::Attack;
 
   Outcome run(const Victim& victim, const Attacked& attacked, const Threat& threat) const override {
-    const int count = steps(kSteps);
+    const int count = steps(kMomentumSteps);
     const double length = threat.eps * (settings_.step > 0 ? settings_.step : 1.0 / count);
     Remaining left(attacked, settings_.leave);
     at::Tensor x = attacked.images, velocity = at::zeros_like(x);

@@ -8,7 +8,7 @@
 namespace nascent {
 namespace {
 
-constexpr double kTiny = 1e-12;
+constexpr double kLeastScale = 1e-12;
 constexpr int64_t kPortion = 128;  // images that go through the victim at once
 
 at::Tensor pick(const at::Tensor& logits, const at::Tensor& classes) {
@@ -41,10 +41,10 @@ Victim::Loss logits_ratio(const Attacked& attacked) {
   return [labels = attacked.labels, aims = attacked.aims](const at::Tensor& logits) {
     const at::Tensor best = std::get<0>(logits.topk(aims.defined() ? 4 : 3, 1));
     if (!aims.defined()) {
-      const at::Tensor scale = best.select(1, 0) - best.select(1, 2) + kTiny;
+      const at::Tensor scale = best.select(1, 0) - best.select(1, 2) + kLeastScale;
       return (best_other(logits, labels) - pick(logits, labels)) / scale;
     }
-    const at::Tensor scale = best.select(1, 0) - (best.select(1, 2) + best.select(1, 3)) / 2 + kTiny;
+    const at::Tensor scale = best.select(1, 0) - (best.select(1, 2) + best.select(1, 3)) / 2 + kLeastScale;
     return (pick(logits, aims) - pick(logits, labels)) / scale;
   };
 }

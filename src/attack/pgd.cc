@@ -8,8 +8,8 @@
 namespace nascent {
 namespace {
 
-constexpr int kSteps = 40;
-constexpr double kStep = 0.8;  // of eps: 0.008 for 0.01
+constexpr int kPgdSteps = 40;
+constexpr double kPgdStep = 0.8;  // of eps: 0.008 for 0.01
 
 class Pgd : public Attack {
  public:
@@ -23,9 +23,9 @@ class Pgd : public Attack {
 
  private:
   void climb(const Victim& victim, const Threat& threat, int restart, Remaining& left) const {
-    const double length = threat.eps * (settings_.step > 0 ? settings_.step : kStep);
+    const double length = threat.eps * (settings_.step > 0 ? settings_.step : kPgdStep);
     at::Tensor x = random_start(left.now(), threat, Spread::inside, settings_.seed, "pgd", restart);
-    for (int step = 0; step < steps(kSteps); ++step) {
+    for (int step = 0; step < steps(kPgdSteps); ++step) {
       const auto slope = victim.gradient(x, cross_entropy(left.now()));
       at::Tensor gradient = slope.images;
       if (const auto rows = left.leave(x, left.now().fooled(slope.logits))) {

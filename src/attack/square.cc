@@ -18,7 +18,7 @@ namespace {
 constexpr std::array kHalvings = {10, 50, 200, 500, 1000, 2000, 4000, 6000, 8000};
 
 double window_share(double first, int query, int queries) {
-  const double place = 10000.0 * query / queries;
+  const auto place = static_cast<int>(10000.0 * query / queries);
   const auto halvings = std::count_if(kHalvings.begin(), kHalvings.end(), [&](int after) { return place > after; });
   return first / std::pow(2, static_cast<double>(halvings));
 }
@@ -112,8 +112,9 @@ void rescale(float* step, int64_t count, double length) {
 void start_l2(RandomStream& random, const Geometry& geometry, float eps, float* step) {
   std::fill(step, step + geometry.count(), 0.0f);
   const int side = std::max(1, std::min(geometry.height, geometry.width) / 5);
-  for (int top = 0; top + side <= geometry.height; top += side) {
-    for (int left = 0; left + side <= geometry.width; left += side) {
+  // What does not fill a window is left free on both sides.
+  for (int top = geometry.height % side / 2; top + side <= geometry.height; top += side) {
+    for (int left = geometry.width % side / 2; left + side <= geometry.width; left += side) {
       const std::vector<double> hills = draw_hills(random, side);
       for (int c = 0; c < geometry.channels; ++c) {
         const float sign = random_sign(random);
@@ -126,40 +127,42 @@ void start_l2(RandomStream& random, const Geometry& geometry, float eps, float* 
   rescale(step, geometry.count(), eps);
 }
 
+// One channel: a hill is laid over what is in the first window, which takes over the length that both windows had and a
+// share of what is spare.
+void change_channel(const Geometry& geometry, int channel, const Window& here, const Window& there,
+                    const std::vector<double>& hills, double sign, double spare, float* step) {
+  const auto square_at = [&](int64_t at) { return double{step[at]} * step[at]; };
+  const auto overlaps = [&](int y, int x) {  // of the second window with the first
+    return there.top + y >= here.top && there.top + y < here.top + here.side && there.left + x >= here.left &&
+           there.left + x < here.left + here.side;
+  };
+  double own = 0, other = 0;
+  for_pixels(geometry, channel, here, [&](int64_t at, int, int) { own += square_at(at); });
+  for_pixels(geometry, channel, there, [&](int64_t at, int y, int x) { other += overlaps(y, x) ? 0 : square_at(at); });
+  std::vector<double> fresh(hills.size());
+  double squares = 0;
+  for_pixels(geometry, channel, here, [&](int64_t at, int y, int x) {
+    const size_t i = static_cast<size_t>(y) * here.side + x;
+    fresh[i] = sign * hills[i] + step[at] / (std::sqrt(own) + 1e-12);
+    squares += fresh[i] * fresh[i];
+  });
+  const double scale = std::sqrt((own + other + spare) / (squares + 1e-24));
+  for_pixels(geometry, channel, there, [&](int64_t at, int, int) { step[at] = 0; });
+  for_pixels(geometry, channel, here, [&](int64_t at, int y, int x) {
+    step[at] = static_cast<float>(fresh[static_cast<size_t>(y) * here.side + x] * scale);
+  });
+}
+
 void change_l2(RandomStream& random, const Geometry& geometry, double share, float eps, float* step) {
   const int most = std::min(geometry.height, geometry.width);
   int side = std::max(3, static_cast<int>(std::lround(std::sqrt(share * static_cast<double>(geometry.plane())))));
   side = std::min(side + (side % 2 == 0 ? 1 : 0), most);
   const Window here = draw_window(random, geometry, side), there = draw_window(random, geometry, side);
-  std::vector<bool> covered(geometry.plane());
-  for (const Window& window : {here, there}) {
-    for_pixels(geometry, 0, window, [&](int64_t at, int, int) { covered[at] = true; });
-  }
-  double in_windows = 0;
-  for (int64_t i = 0; i < geometry.count(); ++i) {
-    if (covered[i % geometry.plane()]) in_windows += double{step[i]} * step[i];
-  }
   const double length = length_of(step, geometry.count());
-  // What the new window may hold: the length of both, and what the box has cut off.
-  const double spare = std::max(double{eps} * eps - length * length, 0.0);
-  const double budget = std::sqrt((spare + in_windows) / geometry.channels);
+  const double spare = std::max(double{eps} * eps - length * length, 0.0);  // what the box has cut off
   const std::vector<double> hills = draw_hills(random, side);
   for (int c = 0; c < geometry.channels; ++c) {
-    double own = 0;
-    for_pixels(geometry, c, here, [&](int64_t at, int, int) { own += double{step[at]} * step[at]; });
-    own = std::sqrt(own);
-    const double sign = random_sign(random);
-    std::vector<double> fresh(hills.size());
-    double squares = 0;
-    for_pixels(geometry, c, here, [&](int64_t at, int y, int x) {
-      const size_t i = static_cast<size_t>(y) * side + x;
-      fresh[i] = sign * hills[i] + step[at] / (own + 1e-12);
-      squares += fresh[i] * fresh[i];
-    });
-    for_pixels(geometry, c, there, [&](int64_t at, int, int) { step[at] = 0; });
-    for_pixels(geometry, c, here, [&](int64_t at, int y, int x) {
-      step[at] = static_cast<float>(fresh[static_cast<size_t>(y) * side + x] * budget / std::sqrt(squares + 1e-24));
-    });
+    change_channel(geometry, c, here, there, hills, random_sign(random), spare / geometry.channels, step);
   }
   rescale(step, geometry.count(), eps);
 }

@@ -9,7 +9,7 @@
 namespace nascent {
 namespace {
 
-constexpr double kTiny = 1e-12;
+constexpr double kLeastLength = 1e-12;
 
 at::Tensor euclidean(const at::Tensor& images) { return images.square().sum({1, 2, 3}).sqrt(); }
 
@@ -42,13 +42,13 @@ at::Tensor Threat::project(const at::Tensor& moved, const at::Tensor& clean) con
   if (!std::isfinite(eps)) return inside(moved);
   const at::Tensor step = moved - clean;
   if (norm == Norm::linf) return inside(clean + step.clamp(-eps, eps));
-  const at::Tensor shrink = (eps / euclidean(step).clamp_min(kTiny)).clamp_max(1);
+  const at::Tensor shrink = (eps / euclidean(step).clamp_min(kLeastLength)).clamp_max(1);
   return inside(clean + step * over_pixels(shrink));
 }
 
 at::Tensor Threat::direction(const at::Tensor& gradient) const {
   if (norm == Norm::linf) return gradient.sign();
-  return gradient / over_pixels(euclidean(gradient).clamp_min(kTiny));
+  return gradient / over_pixels(euclidean(gradient).clamp_min(kLeastLength));
 }
 
 at::Tensor Threat::distance(const at::Tensor& moved, const at::Tensor& clean) const {

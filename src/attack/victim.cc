@@ -34,19 +34,29 @@ class NetworkVictim : public Victim {
 
 class EnsembleVictim : public Victim {
  public:
-  EnsembleVictim(std::vector<VictimPointer> members, std::string name)
-      : Victim(std::move(name)), members_(std::move(members)) {}
+  EnsembleVictim(std::vector<VictimPointer> members, std::string name, Averaging averaging)
+      : Victim(std::move(name)), members_(std::move(members)), averaging_(std::move(averaging)) {
+    std::vector<double> weights = averaging_.weights;
+    if (weights.empty()) weights.assign(members_.size(), 1);
+    shares_ = at::tensor(weights, at::kDouble);
+    shares_ = (shares_ / shares_.sum()).to(at::kFloat).view({-1, 1, 1});
+  }
 
   at::Tensor forward(const at::Tensor& images) const override {
     std::vector<at::Tensor> answers;
-    for (const auto& member : members_) answers.push_back(at::log_softmax(member->forward(images), 1));
+    for (const auto& member : members_) {
+      answers.push_back(at::log_softmax(member->forward(images) / averaging_.temperature, 1));
+    }
     if (answers.size() == 1) return answers[0];
-    return at::logsumexp(at::stack(answers), 0) - std::log(static_cast<double>(answers.size()));
+    const at::Tensor all = at::stack(answers);
+    return averaging_.of_logits ? (all * shares_).sum(0) : at::logsumexp(all + shares_.log(), 0);
   }
   int64_t classes() const override { return members_.front()->classes(); }
 
  private:
   std::vector<VictimPointer> members_;
+  Averaging averaging_;
+  at::Tensor shares_;  // [members, 1, 1]
 };
 
 class ScaledVictim : public Victim {
@@ -111,8 +121,8 @@ VictimPointer network_victim(std::shared_ptr<Network> network, const ChannelStat
   return std::make_shared<NetworkVictim>(std::move(network), statistics, std::move(name));
 }
 
-VictimPointer ensemble_victim(std::vector<VictimPointer> members, std::string name) {
-  return std::make_shared<EnsembleVictim>(std::move(members), std::move(name));
+VictimPointer ensemble_victim(std::vector<VictimPointer> members, std::string name, Averaging averaging) {
+  return std::make_shared<EnsembleVictim>(std::move(members), std::move(name), std::move(averaging));
 }
 
 VictimPointer scaled_victim(VictimPointer victim, const std::vector<double>& scale) {

@@ -51,8 +51,16 @@ using VictimPointer = std::shared_ptr<const Victim>;
 // A network of ours in evaluation mode. `statistics` are those that it wants its images normalised with; its parameters
 // lose their gradients.
 VictimPointer network_victim(std::shared_ptr<Network> network, const ChannelStatistics& statistics, std::string name);
-// The logarithm of the members' mean probability.
-VictimPointer ensemble_victim(std::vector<VictimPointer> members, std::string name);
+// How an ensemble makes one answer of its members'.
+struct Averaging {
+  std::vector<double> weights{};  // of the members, 0 or more; empty: all the same
+  bool of_logits = false;         // averages logarithms of probabilities, not probabilities
+  double temperature = 1;         // that every member's logits are divided by first
+
+  bool plain() const { return weights.empty() && !of_logits && temperature == 1; }
+};
+// The logarithm of the members' mean probability, unless the ensemble averages otherwise.
+VictimPointer ensemble_victim(std::vector<VictimPointer> members, std::string name, Averaging averaging = {});
 // A TorchScript file; without statistics its images are not normalised. An Error where it is none, or does not answer
 // images of this shape with one row of logits each.
 VictimPointer script_victim(const std::filesystem::path& path, const ChannelStatistics& statistics, const Shape& input,

@@ -11,6 +11,7 @@
 #include "nascent/data/split.h"
 #include "nascent/data/transform_pipeline.h"
 #include "nascent/train/evaluate.h"
+#include "nascent/train/model_data.h"
 
 namespace nascent {
 
@@ -78,12 +79,19 @@ ChannelStatistics normalisation(const std::vector<std::string>& specs, const Cha
   return usable(otherwise);
 }
 
-std::vector<Model> read_model(const fs::path& path) { return {load_model(path)}; }
+ModelFile read_model(const fs::path& path) { return {{load_model(path)}}; }
 
 VictimFiles::VictimFiles(const std::vector<std::string>& paths, ChannelStatistics script, const ReadModels& read)
     : script_(std::move(script)) {
   if (paths.empty()) fail("nascent attack: what is attacked is missing, as in 'nascent attack runs/train-darts-1'.");
-  for (const auto& path : paths) open(path, read);
+  for (const auto& path : paths) {
+    open(path, read);
+    if (averaging_.plain() || paths.size() == 1) continue;
+    fail(
+        "{} has weights, a temperature or averaged logits of its own; only plain averages can be joined with others. "
+        "Attack it alone, or name its members' model files.",
+        path);
+  }
   for (size_t i = 0; i < files_.size(); ++i) {
     const auto same = std::count_if(files_.begin(), files_.begin() + static_cast<ptrdiff_t>(i),
                                     [&](const File& other) { return other.name == files_[i].name; });
@@ -96,11 +104,12 @@ void VictimFiles::open(const std::string& given, const ReadModels& read) {
   if (fs::is_directory(path)) path /= fs::exists(path / "ensemble.nascent") ? "ensemble.nascent" : "model.nascent";
   const std::string bytes = first_bytes(path, 8), name = short_name(path);
   if (bytes.starts_with("NASCENT")) {
-    const std::vector<Model> models = read(path);
-    for (size_t i = 0; i < models.size(); ++i) {
-      const std::string own = models.size() == 1 ? name : fmt::format("member-{}", i + 1);
-      files_.push_back({path.string(), own, false, std::make_shared<Model>(models[i])});
+    ModelFile found = read(path);
+    for (size_t i = 0; i < found.members.size(); ++i) {
+      const std::string own = found.members.size() == 1 ? name : fmt::format("member-{}", i + 1);
+      files_.push_back({path.string(), own, false, std::make_shared<Model>(std::move(found.members[i]))});
     }
+    averaging_ = std::move(found.averaging);
   } else if (bytes.starts_with("PK")) {
     files_.push_back({path.string(), name, true});
   } else {
@@ -108,18 +117,41 @@ void VictimFiles::open(const std::string& given, const ReadModels& read) {
   }
 }
 
-PixelImages VictimFiles::images(DataOptions data, int64_t count, uint64_t seed) const {
-  const auto test = load_dataset(data, Part::test, seed);
+// One list of images goes to all members, so what comes before their own normalisation must be the same.
+void VictimFiles::check_transforms() const {
+  const Model& first = *first_model();
+  for (const File& file : files_) {
+    if (!file.model || pixel_transforms(file.model->eval_transforms) == pixel_transforms(first.eval_transforms))
+      continue;
+    fail(
+        "{} sees its images through '{}', the first model through '{}'. Name what all of them are to see with "
+        "--eval-transforms.",
+        file.path, join(file.model->eval_transforms, ", "), join(first.eval_transforms, ", "));
+  }
+}
+
+const Model* VictimFiles::first_model() const {
+  const auto ours = std::find_if(files_.begin(), files_.end(), [](const File& file) { return file.model != nullptr; });
+  return ours == files_.end() ? nullptr : ours->model.get();
+}
+
+DataOptions VictimFiles::data(DataOptions asked) const {
+  if (const Model* model = first_model()) {
+    if (asked.eval_transforms.empty()) check_transforms();
+    return data_of(*model, std::move(asked));
+  }
+  if (asked.name.empty()) fail("A TorchScript file does not say which images it knows. Name the data set with --data.");
+  return asked;
+}
+
+PixelImages VictimFiles::images(const DataOptions& data, int64_t count, uint64_t seed) const {
+  const Model* model = first_model();
+  const auto test = load_dataset(data, Part::test, model != nullptr ? model->data_seed : seed);
   if (test->size() < count) {
     fail("--images asks for {} images; the test part of '{}' has {}. Ask for fewer.", count, test->name(),
          test->size());
   }
-  std::vector<std::string> specs = data.eval_transforms;
-  for (const File& file : files_) {
-    if (!specs.empty() || !file.model) continue;
-    specs = file.model->eval_transforms;
-  }
-  if (specs.empty()) specs = test->default_transforms(Part::test);
+  const auto specs = data.eval_transforms.empty() ? test->default_transforms(Part::test) : data.eval_transforms;
   const TransformPipeline transforms(pixel_transforms(specs), {{0}, {1}}, test->shape());
   Loader loader(test, limited_indices(test->size(), count, seed), transforms,
                 {.batch = data.batch, .seed = seed, .purpose = "attack", .workers = data.workers});
@@ -150,6 +182,7 @@ Victims VictimFiles::load(const PixelImages& images) {
             "ensemble take images of one shape.",
             file.path, file.model->input.text(), images.shape.text());
       }
+      check_classes(*file.model, images.class_names);
       statistics = normalisation(file.model->eval_transforms, file.model->statistics);
       victims.members.push_back(network_victim(file.model->network, statistics, file.name));
     } else {
@@ -161,7 +194,8 @@ Victims VictimFiles::load(const PixelImages& images) {
     victims.deviation = statistics.deviation;
   }
   if (!same) victims.deviation.clear();
-  victims.whole = victims.members.size() == 1 ? victims.members[0] : ensemble_victim(victims.members, "ensemble");
+  const bool alone = victims.members.size() == 1 && averaging_.plain();
+  victims.whole = alone ? victims.members[0] : ensemble_victim(victims.members, "ensemble", averaging_);
   return victims;
 }
 

@@ -25,9 +25,13 @@ struct PixelImages {
   std::vector<std::string> class_names;
 };
 
-// How a file of ours is read: one model, or the members of an ensemble.
-using ReadModels = std::function<std::vector<Model>(const std::filesystem::path&)>;
-std::vector<Model> read_model(const std::filesystem::path& path);
+// What a file of ours holds: one model, or the members of an ensemble and how they become one.
+struct ModelFile {
+  std::vector<Model> members;
+  Averaging averaging{};
+};
+using ReadModels = std::function<ModelFile(const std::filesystem::path&)>;
+ModelFile read_model(const std::filesystem::path& path);
 
 // Files of ours, run folders that hold one, or TorchScript files; several make an ensemble. `script` normalises what
 // TorchScript files see.
@@ -35,8 +39,10 @@ class VictimFiles {
  public:
   VictimFiles(const std::vector<std::string>& paths, ChannelStatistics script, const ReadModels& read = read_model);
 
+  // Which data: what is asked for, or where that names none, what the first model was trained on.
+  DataOptions data(DataOptions asked) const;
   // The test images as the models want them before they normalise, `count` of them as the seed chooses.
-  PixelImages images(DataOptions data, int64_t count, uint64_t seed) const;
+  PixelImages images(const DataOptions& data, int64_t count, uint64_t seed) const;
   // An Error where members do not fit one another or the images.
   Victims load(const PixelImages& images);
 
@@ -47,9 +53,12 @@ class VictimFiles {
     std::shared_ptr<Model> model{};
   };
   void open(const std::string& path, const ReadModels& read);
+  void check_transforms() const;
+  const Model* first_model() const;  // null where there are TorchScript files only
 
   std::vector<File> files_;
   ChannelStatistics script_;
+  Averaging averaging_;
 };
 
 // The transforms of bytes in a list for evaluation: what comes before a model's own normalisation.

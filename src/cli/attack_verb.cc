@@ -10,18 +10,18 @@
 namespace nascent {
 namespace {
 
-// The members of an ensemble file. What is attacked is the mean of their probabilities, and nothing else is.
-std::vector<Model> read_members(const std::filesystem::path& path) {
+// The members of an ensemble file, and how their answers become one.
+ModelFile read_members(const std::filesystem::path& path) {
   EnsembleModel ensemble = load_ensemble(path);
-  const bool plain = ensemble.weights.empty() && ensemble.passes == 1 && ensemble.temperature == 1 &&
-                     ensemble.combine == Combination::probabilities;
-  if (!plain) {
+  if (ensemble.passes > 1 || ensemble.drop_path > 0) {
     fail(
-        "{} has weights, passes, a temperature or averaged logits of its own; only plain averages of probabilities can "
-        "be attacked. Name its members' model files instead.",
+        "{} drops paths at random whenever it answers, which an attack cannot follow. Attack the model it was made of.",
         path.string());
   }
-  return std::move(ensemble.members);
+  return {std::move(ensemble.members),
+          {.weights = ensemble.weights,
+           .of_logits = ensemble.combine == Combination::logits,
+           .temperature = ensemble.temperature}};
 }
 
 class AttackVerb : public Verb {

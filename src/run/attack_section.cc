@@ -9,7 +9,9 @@
 #include "nascent/run/bars.h"
 #include "nascent/run/curve_section.h"
 #include "nascent/run/figure.h"
+#include "nascent/run/grid_plot.h"
 #include "nascent/run/html.h"
+#include "nascent/run/plot_picture.h"
 
 namespace nascent {
 
@@ -69,6 +71,18 @@ std::vector<BarGroup> bars_of(const Json& result) {
                        {number(entry, "all_known_top1"), 0}}});
   }
   return groups;
+}
+
+// The same without words; a bar of no height between groups.
+BarPlot bar_plot(const std::vector<BarGroup>& groups) {
+  BarPlot plot{.bars = {}, .from_zero = true};
+  for (const BarGroup& group : groups) {
+    if (!plot.bars.empty()) plot.bars.emplace_back();
+    for (size_t i = 0; i < group.bars.size(); ++i) {
+      plot.bars.push_back({group.name, group.bars[i].value, group.bars[i].deviation, i});
+    }
+  }
+  return plot;
 }
 
 const std::vector<std::string> kBarNames = {"attacked member", "ensemble answers", "attacker knows all members"};
@@ -173,10 +187,13 @@ void write_attack_figures(const Json& result, const fs::path& folder) {
   const auto drawn = draw_figure({{"Accuracy under " + result.value("attack", ""), distance_text(result),
                                    "accuracy (%)", plot_of(result, 480, 280)}});
   if (drawn) write_file(folder / "robust-accuracy.svg", *drawn);
+  if (const auto png = draw_png(plot_of(result, 480, 280))) write_file(folder / "robust-accuracy.png", *png);
   if (!result.contains("defence")) return;
   write_file(folder / "attack-defence.csv", defence_csv(result));
   write_file(folder / "attack-defence.svg",
              standalone_bars("Attack and defence, accuracy (%)", bars_of(result), kBarNames));
+  const auto png = draw_png(script_of(bar_plot(bars_of(result))));
+  if (png) write_file(folder / "attack-defence.png", *png);
 }
 
 }  // namespace nascent

@@ -89,6 +89,52 @@ TEST(Attack, BatchesOfSevenAndSixtyFourFoolTheSameImages) {
   }
 }
 
+TEST(Attack, ImagesThatStayAreFooledAsOftenAsThoseThatLeave) {
+  const samples::BentVictim victim(48, 5, 4);
+  const Attacked attacked = samples::images_of(victim, {40, 3, 4, 4}, 5);
+  for (const std::string name : {"apgd-ce", "apgd-dlr", "apgd-t", "fab", "fab-t", "square", "autoattack"}) {
+    AttackSettings staying = quick();
+    staying.leave = false;
+    const Threat threat{Norm::linf, 0.03};
+    const Outcome leave = run(name, victim, attacked, threat, quick());
+    EXPECT_TRUE(leave.fooled.equal(run(name, victim, attacked, threat, staying).fooled)) << name;
+    EXPECT_TRUE(leave.fooled.any().item<bool>() && !leave.fooled.all().item<bool>()) << name;
+  }
+}
+
+TEST(Attack, WhatIsWrongFromTheStartStaysWrongAndIsNobodysDoing) {
+  const samples::BentVictim victim(48, 5, 4);
+  Attacked attacked = samples::images_of(victim, {20, 3, 4, 4}, 5);
+  const at::Tensor wrong = at::arange(20, at::kLong).remainder(3).eq(0);
+  attacked.labels = at::where(wrong, (attacked.labels + 1).remainder(5), attacked.labels);
+  for (const auto& name : all_attacks()) {
+    const Norm norm = facts_of(name).linf ? Norm::linf : Norm::l2;
+    for (const bool leave : {true, false}) {
+      AttackSettings settings = quick();
+      settings.leave = leave;
+      const Outcome outcome = run(name, victim, attacked, {norm, norm == Norm::linf ? 0.03 : 0.2}, settings);
+      EXPECT_TRUE(outcome.fooled.logical_or(wrong.logical_not()).all().item<bool>()) << name;
+      EXPECT_TRUE(attacked.fooled(victim.logits(outcome.images)).equal(outcome.fooled)) << name;
+      if (facts_of(name).parts.empty()) continue;
+      EXPECT_TRUE(outcome.parts.ge(0).equal(outcome.fooled.logical_and(wrong.logical_not()))) << name;
+    }
+  }
+}
+
+TEST(Attack, SquareGoesAsFarAsItMay) {
+  const samples::BentVictim victim(300, 5, 4);
+  const Attacked attacked = samples::images_of(victim, {10, 3, 10, 10}, 5, 0.4, 0.6);
+  for (const Norm norm : {Norm::linf, Norm::l2}) {
+    const Threat threat{norm, norm == Norm::linf ? 0.004 : 0.02};  // too near to fool anybody, no pixel at its border
+    const Outcome outcome = run("square", victim, attacked, threat, quick());
+    const at::Tensor far = threat.distance(outcome.images, attacked.images).masked_select(outcome.fooled.logical_not());
+    EXPECT_GT(far.numel(), 0);
+    EXPECT_LT((far / threat.eps - 1).abs().max().item<double>(), 1e-3) << norm_name(norm);
+    const at::Tensor before = margin(attacked)(victim.logits(attacked.images));
+    EXPECT_TRUE(margin(attacked)(victim.logits(outcome.images)).gt(before).all().item<bool>()) << norm_name(norm);
+  }
+}
+
 TEST(Attack, TargetsAreReached) {
   const samples::BentVictim victim(48, 5, 1);
   Attacked attacked = samples::images_of(victim, {12, 3, 4, 4}, 2);
@@ -169,7 +215,9 @@ TEST(Apgd, ItsBestLossNeverFalls) {
     int64_t calls = 0;
     Ascent ascent{.steps = 40};
     ascent.watch = [&](const at::Tensor& best) {
-      if (before.defined()) EXPECT_TRUE(best.ge(before).all().item<bool>());
+      if (before.defined()) {
+        EXPECT_TRUE(best.ge(before).all().item<bool>());
+      }
       before = best;
       ++calls;
     };

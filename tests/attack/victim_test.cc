@@ -78,6 +78,20 @@ TEST(Victim, AnEnsembleAnswersTheMeanProbability) {
   EXPECT_TRUE(at::allclose(ensemble_victim({a, b}, "both")->logits(images).exp(), mean, 1e-5, 1e-6));
 }
 
+TEST(Victim, AnEnsembleAveragesAsItIsTold) {
+  const VictimPointer a = std::make_shared<samples::BentVictim>(12, 4, 1);
+  const VictimPointer b = std::make_shared<samples::BentVictim>(12, 4, 2);
+  const at::Tensor images = samples::uniform({5, 3, 2, 2}, 0, 1, 5);
+  const at::Tensor za = a->logits(images), zb = b->logits(images);
+  const auto answers = [&](const Averaging& averaging) {
+    return at::softmax(ensemble_victim({a, b}, "both", averaging)->logits(images), 1);
+  };
+  EXPECT_TRUE(at::allclose(answers({.weights = {3, 1}}), 0.75 * at::softmax(za, 1) + 0.25 * at::softmax(zb, 1)));
+  EXPECT_TRUE(at::allclose(answers({.weights = {1, 0}}), at::softmax(za, 1)));
+  EXPECT_TRUE(at::allclose(answers({.of_logits = true}), at::softmax((za + zb) / 2, 1)));
+  EXPECT_TRUE(at::allclose(answers({.temperature = 2}), (at::softmax(za / 2, 1) + at::softmax(zb / 2, 1)) / 2));
+}
+
 struct VictimFile : testing::Test {
   TemporaryFolder folder_;
 };

@@ -61,14 +61,26 @@ TEST_F(AttackTest, AnEnsembleDefendsItsMembers) {
   EXPECT_EQ(scaled["units"], "normalised");
 }
 
+TEST_F(AttackTest, WithoutDataTheModelsOwnIsTaken) {
+  const std::vector<std::string> how = {"--attack", "fgsm", "--eps", "8/255"};
+  const Json named = json_of(attack({trained("a", "5")}, "named", with(how, {"--seed", "3"})));
+  const Json own = json_of(with(
+      {"attack", path("a"), "--images", "20", "--threads", "1", "--seed", "3", "--batch", "8", "--out", path("own")},
+      how));
+  EXPECT_EQ(own["curve"], named["curve"]);
+  EXPECT_EQ(bytes("own/adversarial.nascent"), bytes("named/adversarial.nascent"));
+}
+
 TEST_F(AttackTest, KilledAtAnyMomentResumeEndsTheSame) {
   const std::string model = trained("a");
   const std::vector<std::string> longer = {"--attack", "autoattack", "--eps", "4/255",   "--steps",
                                            "8",        "--queries",  "60",    "--batch", "2"};
   const auto undisturbed = seconds_of(attack({model}, "whole", longer));
-  EXPECT_GE(stopped_until_it_ends(attack({model}, "parts", longer), "parts", undisturbed, SIGKILL), 1);
-  for (const std::string name : {"result.json", "adversarial.nascent", "figures/robust-accuracy.csv"}) {
-    EXPECT_EQ(bytes("whole/" + name), bytes("parts/" + name)) << name;
+  for (const auto& [parts, signal] : {std::pair("killed", SIGKILL), std::pair("stopped", SIGINT)}) {
+    EXPECT_GE(stopped_until_it_ends(attack({model}, parts, longer), parts, undisturbed, signal), 1);
+    for (const std::string name : {"/result.json", "/adversarial.nascent", "/figures/robust-accuracy.csv"}) {
+      EXPECT_EQ(bytes("whole" + name), bytes(parts + name)) << name;
+    }
   }
 }
 

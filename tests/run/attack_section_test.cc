@@ -71,6 +71,10 @@ TEST_F(AttackSectionTest, FiguresHaveTheirNumbersBesideThem) {
   EXPECT_THAT(read_file(run.path() / "figures" / "attack-defence.csv"), HasSubstr("0.01,\"a\",20,60,10"));
   EXPECT_THAT(read_file(run.path() / "figures" / "attack-defence.svg"),
               AllOf(HasSubstr("<svg xmlns"), Not(HasSubstr("var(--"))));
+  if (!std::filesystem::exists(run.path() / "figures" / "robust-accuracy.svg")) GTEST_SKIP() << "needs gnuplot";
+  for (const char* name : {"robust-accuracy.png", "attack-defence.png"}) {
+    EXPECT_THAT(read_file(run.path() / "figures" / name), testing::StartsWith("\x89PNG")) << name;
+  }
 }
 
 TEST(Bars, AreAsHighAsTheirValues) {
