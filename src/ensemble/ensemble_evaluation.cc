@@ -4,6 +4,7 @@
 
 #include "nascent/core/error.h"
 #include "nascent/core/log.h"
+#include "nascent/core/progress.h"
 #include "nascent/core/text.h"
 #include "nascent/data/image_data.h"
 #include "nascent/ensemble/member_curve.h"
@@ -76,7 +77,8 @@ class Evaluator {
   Evaluator(const EnsembleModel& model, const EnsembleEvaluationOptions& options)
       : model_(model),
         options_(options),
-        how_(options.combine.empty() ? model.combine : combination(options.combine)) {}
+        how_(options.combine.empty() ? model.combine : combination(options.combine)),
+        corrupted_(options.data, model.first().data_seed) {}
 
   Json run() {
     found_ = predictions(options_.part == "valid", "");
@@ -143,19 +145,24 @@ class Evaluator {
     return points;
   }
 
-  Json corrupted() const {
+  MemberPredictions corrupted_predictions(const std::string& corruption) {
+    if (options_.part == "valid") return predictions(true, corruption);
+    return predict_members(model_, [&](const Model& member) { return corrupted_.loader(member, corruption); });
+  }
+
+  Json corrupted() {
     Json all = Json::object();
+    Progress progress("corruptions", static_cast<int64_t>(5 * corruptions_of(options_).size()));
     for (const std::string& name : corruptions_of(options_)) {
-      log::info("Corruption {}", name);
       Json severities = Json::array();
       for (int severity = 1; severity <= 5; ++severity) {
-        const MemberPredictions found =
-            predictions(options_.part == "valid", fmt::format("corrupt {} {}", name, severity));
+        const MemberPredictions found = corrupted_predictions(fmt::format("corrupt {} {}", name, severity));
         const EnsembleFigures figures = ensemble_figures(found.members, found.labels, how_, model_.weights);
         severities.push_back({{"severity", severity},
                               {"error", figures.error},
                               {"loss", figures.loss},
                               {"calibration_error", figures.calibration_error}});
+        progress.advance(1, fmt::format("{} {}", name, severity));
       }
       all[name] = std::move(severities);
     }
@@ -165,6 +172,7 @@ class Evaluator {
   const EnsembleModel& model_;
   const EnsembleEvaluationOptions& options_;
   Combination how_;
+  CorruptedImages corrupted_;
   MemberPredictions found_{};
 };
 

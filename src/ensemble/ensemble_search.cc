@@ -177,6 +177,7 @@ class EnsembleSearch {
     training.data.path = images.path;
     table.read_toml(find_recipe(recipe).text, "recipe " + recipe);
     training.train.epochs = 50;  // as under Table 5.2
+    if (!images.train_transforms.empty()) training.data.train_transforms = images.train_transforms;
     for (const auto& assignment : stages.retrain_set) table.read_assignment(assignment);
     const int batch = training.data.batch;
     const auto transforms = training.data.train_transforms;
@@ -233,6 +234,7 @@ class EnsembleSearch {
       }
       cells[type] = {{"entropy", entropies[i]},
                      {"probabilities", std::move(rows)},
+                     {"kept", posterior_->kept(i)},
                      {"edges", std::vector<float>(edges.data_ptr<float>(), edges.data_ptr<float>() + edges.numel())}};
     }
     return {{"tau", posterior_->temperature()},

@@ -1,20 +1,31 @@
 #include "nascent/ensemble/member_images.h"
 
+#include <algorithm>
+
 #include "nascent/core/error.h"
 #include "nascent/data/image_data.h"
+#include "nascent/data/split.h"
+#include "nascent/data/transform_pipeline.h"
 #include "nascent/train/model_data.h"
 
 namespace nascent {
 namespace {
 
-// How the member's training divided its images; what is asked for comes first.
+// Of the member's own data, the split is that of its training too: another would call images held out that it has seen.
 void take_split(const Model& member, const DataOptions& asked, DataOptions& data) {
-  const DataOptions usual;
-  const bool own = asked.name.empty() && asked.split_file.empty() && asked.valid_fraction == usual.valid_fraction;
-  if (asked.name.empty() && asked.limit == usual.limit) data.limit = member.data.limit;
-  if (!own) return;
-  data.valid_fraction = member.data.valid_fraction;
-  data.split_file = member.data.split_file;
+  if (!asked.name.empty()) return;
+  const DataOptions usual, &own = member.data;
+  const bool other = (asked.valid_fraction != usual.valid_fraction && asked.valid_fraction != own.valid_fraction) ||
+                     (!asked.split_file.empty() && asked.split_file != own.split_file);
+  if (other) {
+    fail(
+        "--valid-fraction and --split-file: the training held out {} of its images, and another split would take "
+        "images for unseen that it has seen. Leave them out, or name other images with --data.",
+        own.split_file.empty() ? fmt::format("{:g}", own.valid_fraction) : "those that are not in " + own.split_file);
+  }
+  data.limit = own.limit;
+  data.valid_fraction = own.valid_fraction;
+  data.split_file = own.split_file;
 }
 
 }  // namespace
@@ -35,6 +46,19 @@ std::unique_ptr<Loader> member_images(const Model& member, const DataOptions& as
         "say), or name the images with --data, --valid-fraction or --split-file.");
   }
   return images.evaluation(images.split().valid);
+}
+
+std::unique_ptr<Loader> CorruptedImages::loader(const Model& member, const std::string& corruption) {
+  const DataOptions data = data_of(member, asked_);
+  auto& images = read_[data_text(data)];
+  if (!images) images = load_dataset(data, Part::test, seed_);
+  std::vector<std::string> transforms = data.eval_transforms;
+  transforms.insert(transforms.begin(), corruption);
+  return std::make_unique<Loader>(
+      images, limited_indices(images->size(), data.limit_test, seed_),
+      TransformPipeline(transforms, member.statistics, images->shape()),
+      LoaderOptions{
+          .batch = std::max(data.batch, 128), .seed = seed_, .purpose = "evaluation", .workers = data.workers});
 }
 
 }  // namespace nascent

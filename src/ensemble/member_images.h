@@ -4,10 +4,12 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
 
 #include "nascent/data/data_options.h"
+#include "nascent/data/dataset.h"
 #include "nascent/data/loader.h"
 #include "nascent/train/model.h"
 
@@ -24,5 +26,17 @@ enum class MemberImages {
 // fit the member, or where none are held out.
 std::unique_ptr<Loader> member_images(const Model& member, const DataOptions& asked, uint64_t seed, MemberImages which,
                                       const std::string& corruption = "");
+
+// Test images that are shown again and again, corrupted in many ways: they are read once.
+class CorruptedImages {
+ public:
+  CorruptedImages(DataOptions asked, uint64_t seed) : asked_(std::move(asked)), seed_(seed) {}
+  std::unique_ptr<Loader> loader(const Model& member, const std::string& corruption);
+
+ private:
+  DataOptions asked_;
+  uint64_t seed_;
+  std::map<std::string, std::shared_ptr<const Dataset>> read_;  // by name and place
+};
 
 }  // namespace nascent

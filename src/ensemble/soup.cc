@@ -17,16 +17,14 @@ namespace {
 
 void require_one_training(const std::vector<Model>& snapshots) {
   if (snapshots.empty()) fail("A soup needs at least one snapshot.");
-  const Json first = snapshots[0].results.value("training", Json());
+  const auto training_of = [](const Model& model) { return model.results.value("training", Json()); };
   for (size_t i = 0; i < snapshots.size(); ++i) {
-    const Json training = snapshots[i].results.value("training", Json());
-    if (training.is_null() || training != first) {
-      fail(
-          "Model {} is not a snapshot of the same training as model 1. Weights of different trainings lie in "
-          "different valleys of the loss, and their average is no network; take snapshots of one training (method "
-          "'snapshot'), or combine the predictions instead.",
-          i + 1);
-    }
+    if (!training_of(snapshots[i]).is_null() && training_of(snapshots[i]) == training_of(snapshots[0])) continue;
+    fail(
+        "Model {} is not a snapshot of {}. Weights of different trainings lie in different valleys of the loss, and "
+        "their average is no network; take snapshots of one training (method 'snapshot'), or combine the predictions "
+        "instead.",
+        i + 1, i == 0 ? "a training" : "the training that model 1 is one of");
   }
 }
 

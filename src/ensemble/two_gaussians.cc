@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 
@@ -40,7 +41,7 @@ void two_gaussians_gradient(std::span<const double> x, std::span<double> gradien
 ParticleSpread spread_on_two_gaussians(const SvgdOptions& options, int count, int seeds) {
   ParticleSpread all;
   all.delta = options.delta;
-  const double n = count, share = 1.0 / seeds;
+  const double n = count, free = std::max(1, count - 1), share = 1.0 / seeds;
   for (int seed = 1; seed <= seeds; ++seed) {
     Particles particles = gaussian_particles(count, 2, static_cast<uint64_t>(seed));
     svgd(particles, two_gaussians_gradient, options);
@@ -50,9 +51,9 @@ ParticleSpread spread_on_two_gaussians(const SvgdOptions& options, int count, in
       y += p[1] / n;
     }
     for (const Particle& p : particles) {
-      all.xx += share * (p[0] - x) * (p[0] - x) / n;
-      all.xy += share * (p[0] - x) * (p[1] - y) / n;
-      all.yy += share * (p[1] - y) * (p[1] - y) / n;
+      all.xx += share * (p[0] - x) * (p[0] - x) / free;
+      all.xy += share * (p[0] - x) * (p[1] - y) / free;
+      all.yy += share * (p[1] - y) * (p[1] - y) / free;
     }
     all.mean_x += share * x;
     all.mean_y += share * y;
@@ -62,40 +63,68 @@ ParticleSpread spread_on_two_gaussians(const SvgdOptions& options, int count, in
   return all;
 }
 
+namespace {
+
+constexpr double kLow = -3, kHigh = 3;  // what is drawn of the plane
+constexpr int kPixels = 96, kSide = 192, kGap = 30, kTop = 26, kLevels = 7;
+
+double across(double value) { return (value - kLow) / (kHigh - kLow) * kSide; }
+
+// The density in steps, whose borders are contours; equal steps of a row are one rectangle.
+std::string density_steps(double left) {
+  constexpr double kPixel = static_cast<double>(kSide) / kPixels, kMost = 1.15;
+  const auto place = [](int i) { return kLow + (i + 0.5) * (kHigh - kLow) / kPixels; };
+  const auto level = [&](int column, int row) {
+    return std::ceil(kLevels * two_gaussians_density(place(column), -place(row)) / kMost - 0.35);
+  };
+  std::string svg;
+  for (int row = 0; row < kPixels; ++row) {
+    for (int column = 0, next = 0; column < kPixels; column = next) {
+      const double found = level(column, row);
+      for (next = column + 1; next < kPixels && level(next, row) == found;) ++next;
+      if (found <= 0) continue;
+      svg += fmt::format("<rect x=\"{:g}\" y=\"{:g}\" width=\"{:g}\" height=\"{:g}\" fill-opacity=\"{:.2f}\"/>",
+                         left + column * kPixel, kTop + row * kPixel, (next - column) * kPixel, kPixel, 0.1 * found);
+    }
+  }
+  return fmt::format("<g fill=\"#2f6bd8\" shape-rendering=\"crispEdges\">{}</g>\n", svg);
+}
+
+std::string draw_frame(double left) {
+  std::string svg =
+      fmt::format("<rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" fill=\"none\" stroke=\"#9aa4b2\"/>\n", left, kTop,
+                  kSide, kSide);
+  for (const int tick : {-2, 0, 2}) {
+    svg += fmt::format(
+        "<text x=\"{:g}\" y=\"{}\" text-anchor=\"middle\" font-size=\"10\" fill=\"#5b6472\">{}</text>"
+        "<text x=\"{:g}\" y=\"{:g}\" text-anchor=\"end\" font-size=\"10\" fill=\"#5b6472\">{}</text>\n",
+        left + across(tick), kTop + kSide + 13, tick, left - 4, kTop + kSide - across(tick) + 3, tick);
+  }
+  return svg;
+}
+
+std::string draw_particles(const Particles& particles, double left) {
+  std::string svg;
+  for (const Particle& p : particles) {
+    svg += fmt::format(
+        "<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"3\" fill=\"#e0701a\" stroke=\"#ffffff\" stroke-width=\"0.7\"/>",
+        left + across(p[0]), kTop + kSide - across(p[1]));
+  }
+  return svg + "\n";
+}
+
+}  // namespace
+
 std::string draw_spreads(const std::vector<ParticleSpread>& spreads) {
-  constexpr double kLow = -3, kHigh = 3;
-  constexpr int kCells = 48, kSide = 192, kGap = 12, kTop = 24;
-  const auto place = [&](double value) { return (value - kLow) / (kHigh - kLow) * kSide; };
   std::string svg = fmt::format(
       "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0} {1}\" width=\"{0}\" height=\"{1}\" "
       "font-family=\"sans-serif\" font-size=\"12\"><rect width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>\n",
-      (kSide + kGap) * static_cast<int>(spreads.size()) + kGap, kSide + kTop + kGap);
+      (kSide + kGap) * static_cast<int>(spreads.size()) + kGap, kSide + kTop + 22);
   for (size_t s = 0; s < spreads.size(); ++s) {
-    const int left = kGap + (kSide + kGap) * static_cast<int>(s);
-    svg += fmt::format("<text x=\"{}\" y=\"16\" text-anchor=\"middle\">delta = {:g}</text>\n", left + kSide / 2,
+    const double left = kGap + (kSide + kGap) * static_cast<double>(s);
+    svg += fmt::format("<text x=\"{}\" y=\"17\" text-anchor=\"middle\">δ = {:g}</text>\n", left + kSide / 2.0,
                        spreads[s].delta);
-    for (int row = 0; row < kCells; ++row) {
-      for (int column = 0; column < kCells; ++column) {
-        const double x = kLow + (column + 0.5) * (kHigh - kLow) / kCells,
-                     y = kHigh - (row + 0.5) * (kHigh - kLow) / kCells;
-        // In steps, so that their borders are contours.
-        const double shade = std::floor(6 * two_gaussians_density(x, y) / 1.1) / 6;
-        if (shade <= 0) continue;
-        constexpr double size = static_cast<double>(kSide) / kCells;
-        svg += fmt::format(
-            "<rect x=\"{:g}\" y=\"{:g}\" width=\"{:g}\" height=\"{:g}\" fill=\"#2f6bd8\" "
-            "fill-opacity=\"{:.2f}\"/>",
-            left + column * size, kTop + row * size, size, size, 0.75 * shade);
-      }
-    }
-    svg += fmt::format("\n<rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" fill=\"none\" stroke=\"#9aa4b2\"/>\n",
-                       left, kTop, kSide, kSide);
-    for (const Particle& p : spreads[s].particles) {
-      svg += fmt::format(
-          "<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"3\" fill=\"#e0701a\" stroke=\"#ffffff\" stroke-width=\"0.7\"/>",
-          left + place(p[0]), kTop + kSide - place(p[1]));
-    }
-    svg += "\n";
+    svg += density_steps(left) + draw_frame(left) + draw_particles(spreads[s].particles, left);
   }
   return svg + "</svg>\n";
 }

@@ -173,9 +173,8 @@ EnsembleFigure reliability_figure(const std::string& name, const std::string& ti
                        number(bins[i], "accuracy"));
     bars.bars.push_back({"", number(bins[i], "accuracy"), 0, 0});
   }
-  const DrawnPanel panel{
-      title,      "confidence", "accuracy; stronger bars hold more images, the dashed line is honest",
-      kSide + 50, kSide + 36,   reliability_svg(bins, kSide)};
+  const DrawnPanel panel{title,      "confidence", "accuracy; the dashed line is honest",
+                         kSide + 50, kSide + 36,   reliability_svg(bins, kSide)};
   return {name, panel, {}, csv, [bars] { return draw_png(script_of(bars)); }};
 }
 
@@ -222,10 +221,11 @@ EnsembleFigure posterior_figure(const std::string& type, const Json& cell, const
   heat.columns = ops.get<std::vector<std::string>>();
   heat.values = cell.at("probabilities").get<std::vector<std::vector<double>>>();
   heat.rows = site_names(space, type, heat.values.size());
-  const auto edges = cell.at("edges").get<std::vector<double>>();
-  if (edges.size() >= heat.rows.size()) {
-    heat.columns.emplace_back("this input");
-    for (size_t i = 0; i < heat.rows.size(); ++i) heat.values[i].push_back(edges[i]);
+  // Where a node chooses among its inputs, how probable each is to be kept.
+  const auto kept = cell.at("kept").get<std::vector<double>>();
+  if (kept.size() == heat.rows.size()) {
+    heat.columns.emplace_back("kept");
+    for (size_t i = 0; i < heat.rows.size(); ++i) heat.values[i].push_back(kept[i]);
   }
   return heat_figure("posterior-" + type, fmt::format("Posterior, {} cell", type),
                      fmt::format("probabilities; entropy {:.2f} nats", number(cell, "entropy")), heat, "edge");

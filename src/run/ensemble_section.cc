@@ -15,7 +15,9 @@ namespace {
 
 // The cells of all members side by side, each with its error where that is known.
 std::string member_cells(const Json& cells, const Json* figures) {
-  std::string markup = "<div class=\"panels\">\n", forms, last;
+  std::string
+      markup = "<div class=\"panels\" style=\"grid-template-columns:repeat(auto-fill,minmax(min(100%,460px),1fr))\">\n",
+      forms, last;
   for (size_t i = 0; i < cells.size(); ++i) {
     std::string by;
     if (figures != nullptr && i < figures->at("member_errors").size())

@@ -42,9 +42,9 @@ TEST(Svgd, TheTargetsGradientIsThatOfItsDensity) {
 
 TEST(Svgd, CovarianceAtZeroDeltaIsNearTheTargets) {
   const ParticleSpread found = mean_of_seeds(0, 0);
-  EXPECT_NEAR(found.xx, 0.45, 0.05);
-  EXPECT_NEAR(found.xy, 0.26, 0.05);
-  EXPECT_NEAR(found.yy, 0.65, 0.07);
+  EXPECT_NEAR(found.xx, 0.45, 0.02);
+  EXPECT_NEAR(found.xy, 0.26, 0.02);
+  EXPECT_NEAR(found.yy, 0.65, 0.02);
 }
 
 // Proposition 5.2: one particle climbs the density, to the bit, whatever delta.

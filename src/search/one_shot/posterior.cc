@@ -193,6 +193,22 @@ double ArchitecturePosterior::log_probability(const Genotype& genotype) const {
   return sum;
 }
 
+std::vector<double> ArchitecturePosterior::kept(size_t index) const {
+  const auto& cell = shape_.cells()[index];
+  const auto chooses = [](const EdgeGroup& group) { return group.node >= 0 && group.chooses(); };
+  if (cell.ops_on_nodes || std::none_of(cell.groups.begin(), cell.groups.end(), chooses)) return {};
+  const Mixture rows = logits();
+  std::vector<double> result(static_cast<size_t>(rows.at(cell.type).ops.size(0)), 1.0);
+  for (size_t g = 0; g < cell.groups.size(); ++g) {
+    const EdgeGroup& group = cell.groups[g];
+    if (!chooses(group)) continue;
+    const auto shares =
+        numbers(cell.inputs[g].kept(cell.inputs[g].log_probabilities(shape_.group_logits(rows.at(cell.type), group))));
+    for (size_t i = 0; i < shares.size(); ++i) result[static_cast<size_t>(group.rows[i])] = shares[i];
+  }
+  return result;
+}
+
 std::vector<double> ArchitecturePosterior::entropies() const {
   std::vector<double> result;
   const Mixture rows = logits();

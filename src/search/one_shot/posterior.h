@@ -85,6 +85,9 @@ class ArchitecturePosterior : public Stateful {
   Mixture probabilities() const;
   at::Tensor divergence() const { return shape_.divergence(logits()); }
   double log_probability(const Genotype& genotype) const;
+  // Per site of a cell, the probability that its edge is kept; empty where operations stand on nodes, and where all
+  // edges always are.
+  std::vector<double> kept(size_t cell) const;
   // Per cell, the entropy of its part of the distribution, in nats.
   std::vector<double> entropies() const;
 

@@ -164,6 +164,24 @@ TEST(Posterior, GradientOfTheDivergence) {
   }
 }
 
+// Each node keeps as many inputs as it keeps, on average too; where nothing is chosen there is nothing to tell.
+TEST(Posterior, KeptEdgesAddUpToThoseOfANode) {
+  const auto space = find_space("darts");
+  ArchitecturePosterior posterior(*space, {}, 1);
+  set_logits(posterior, 1, 3);
+  for (size_t cell = 0; cell < 2; ++cell) {
+    const auto kept = posterior.kept(cell);
+    ASSERT_EQ(kept.size(), 14u);
+    size_t site = 0;
+    for (const size_t inputs : {2, 3, 4, 5}) {
+      double sum = 0;
+      for (size_t i = 0; i < inputs; ++i) sum += kept[site++];
+      EXPECT_NEAR(sum, 2, 1e-9) << inputs;
+    }
+  }
+  EXPECT_TRUE(ArchitecturePosterior(*find_space("nasbench201"), {}, 1).kept(0).empty());
+}
+
 TEST(Posterior, MostProbableIsTheBestOfAll) {
   const auto space = small_space();
   for (uint64_t seed = 0; seed < 20; ++seed) {
