@@ -121,7 +121,7 @@ void parse_words(CLI::App& app, const std::string& verb, std::vector<std::string
 }
 
 // Later sources win: defaults, the resumed run's options, recipe, option files, then the command line.
-void apply(const Request& request, const Invocation& invocation, OptionTable& table) {
+void apply(const Request& request, const Invocation& invocation, const Verb& verb, OptionTable& table) {
   const auto fixed_by_resume = [&](const std::string& key, const std::string& what) {
     if (!invocation.resume.empty() && (!key.starts_with("run.") || key == "run.seed")) {
       fail("{}: a resumed run keeps its options and its seed, so that it ends as if it had never stopped.", what);
@@ -135,7 +135,7 @@ void apply(const Request& request, const Invocation& invocation, OptionTable& ta
   if (!request.recipe.empty()) {
     fixed_by_resume("", "--recipe");
     const Recipe recipe = find_recipe(request.recipe);
-    recipe.require_verb(invocation.verb);
+    recipe.require_verb(verb.recipes_of(invocation.verb));
     table.read_toml(recipe.text, "recipe " + request.recipe);
   }
   if (!request.scale.empty()) fixed_by_resume("", "--scale");
@@ -195,7 +195,7 @@ int run_verb(const std::string& name, std::vector<std::string> words) {
   }
   log::set_level(request.verbose ? log::Level::debug : request.quiet ? log::Level::warning : log::Level::info);
   refuse_arguments(*verb, invocation);
-  apply(request, invocation, table);
+  apply(request, invocation, *verb, table);
   invocation.recipe = request.recipe;
   invocation.scale = request.scale;
   catch_interrupts();

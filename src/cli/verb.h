@@ -47,6 +47,8 @@ class Verb {
   virtual std::string arguments() const { return ""; }
   // Whether --resume applies.
   virtual bool resumable() const { return false; }
+  // The verb whose recipes it takes, its own name for all but those that do the same several times.
+  virtual std::string recipes_of(const std::string& name) const { return name; }
   // What to type instead, where the words ask for something that was here once; "" for all else.
   virtual std::string advice(const std::vector<std::string>&) const { return ""; }
   virtual void declare(OptionTable& table) = 0;

@@ -47,6 +47,8 @@ EnsembleModel ensemble_in(const State& state) {
 }
 
 std::filesystem::path ensemble_file(const std::string& path) {
+  if (!std::filesystem::exists(path))
+    fail("There is no {}: an ensemble.nascent, a model.nascent or a run folder that holds one was expected.", path);
   if (!std::filesystem::is_directory(path)) return path;
   for (const char* name : {"ensemble.nascent", "model.nascent"}) {
     if (const auto file = std::filesystem::path(path) / name; std::filesystem::exists(file)) return file;
@@ -155,8 +157,7 @@ EnsembleModel gather_ensemble(const std::vector<std::string>& files) {
 }
 
 bool is_ensemble(const std::filesystem::path& path) {
-  if (std::filesystem::is_directory(path)) return std::filesystem::exists(path / "ensemble.nascent");
-  return load_state(path).values.contains(kEnsemble);
+  return load_state(ensemble_file(path.string())).values.contains(kEnsemble);
 }
 
 }  // namespace nascent

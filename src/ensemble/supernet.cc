@@ -41,6 +41,9 @@ Supernet load_supernet(const std::filesystem::path& given, const std::string& sp
     fail("{} is no run folder. --supernet takes the folder of a search whose relaxation runs single paths.",
          given.string());
   const RunDirectory run = RunDirectory::view(folder);
+  if (const auto verb = run.info().value("verb", ""); verb != "search")
+    fail("{} is a run of 'nascent {}'. --supernet takes the folder of a search whose relaxation runs single paths.",
+         given.string(), verb);
   if (run.status() != RunStatus::done)
     fail("The supernet in {} is not trained to its end; go on with nascent search --resume {}.", folder.string(),
          folder.string());

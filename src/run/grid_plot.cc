@@ -158,14 +158,12 @@ GnuplotScript script_of(const ScatterPlot& plot) {
     }
     if (rows.empty()) continue;
     data += fmt::format("$group{} << EOD\n{}EOD\n", g, rows);
-    // Circles, not points: those are references to definitions, which a page does without.
-    commands.push_back(fmt::format("$group{} using 1:2 with circles fs solid noborder lc {}", g, curve_colour(g)));
+    commands.push_back(fmt::format("$group{} using 1:2 with points pt 7 ps {} lc {}", g,
+                                   plot.groups[g].points.size() > 300 ? 0.18 : 0.45, curve_colour(g)));
   }
   if (commands.empty()) return {axes() + kNothing, plot.width, plot.height};
-  size_t most = 0;
-  for (const auto& group : plot.groups) most = std::max(most, group.points.size());
   const Span shown_x = x.padded(0.04), shown_y = y.padded(0.04);
-  return {axes() + fmt::format("set style circle radius screen {}\n", most > 300 ? 0.004 : 0.01) +
+  return {axes() +
               fmt::format("set grid lt 1 lc {} lw 0.7\nset xrange [{}:{}]\nset yrange [{}:{}]\n", grid_colour(),
                           shown_x.low, shown_x.high, shown_y.low, shown_y.high) +
               data + "plot " + join(commands, ", ") + "\n",

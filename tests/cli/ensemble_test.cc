@@ -40,8 +40,9 @@ class EnsembleVerbTest : public ProgramTest {
     return joined(joined(words, small_data()), more);
   }
   std::vector<std::string> train(const std::string& run, const std::string& out) const {
-    const std::vector<std::string> words = {"ensemble",   "train", path(run), "--out", path(out), "--epochs", "2",
-                                            "--channels", "4",     "--cells", "1",     "--lr",    "0.05"};
+    const std::vector<std::string> words = {"ensemble", "train",   path(run),  "--recipe", "retrain-nasbench201",
+                                            "--out",    path(out), "--epochs", "2",        "--channels",
+                                            "4",        "--cells", "1",        "--lr",     "0.05"};
     return joined(words, small_data());
   }
   std::string bytes(const std::string& name) const { return read_file(path(name)); }
@@ -213,6 +214,7 @@ TEST_F(EnsembleVerbTest, MistakesAreRefusedWithTwo) {
   check_refusal({"ensemble", "agreement", path("nowhere"), "--threads", "1"}, "--supernet is missing");
   check_refusal(train("nowhere", "x"), "ensemble.json");
   check_refusal({"ensemble", "eval"}, "missing");
+  check_refusal({"ensemble", "eval", path("nowhere")}, "a run folder that holds one was expected");
   EXPECT_FALSE(std::filesystem::exists(folder_ / "x"));
   json_of(search("first", {"--method", "mc"}));
   check_refusal(search("x", {"--method", "mc", "--supernet", path("first"), "--space", "darts"}),
@@ -223,6 +225,7 @@ TEST_F(EnsembleVerbTest, MistakesAreRefusedWithTwo) {
                                  "0.00001"}),
                 "raise --tau");
   json_of(train("first", "trained"));
+  check_refusal(search("x", {"--supernet", path("trained")}), "a run of 'nascent ensemble train'");
   check_refusal({"ensemble", "eval", path("trained"), "--corruptions", "fogg"}, "no such corruption");
   check_refusal({"ensemble", "eval", path("trained"), "--calibrate", "after"}, "no held-out images");
   // Members that know other classes.
