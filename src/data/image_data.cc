@@ -30,7 +30,9 @@ ImageData::ImageData(const DataOptions& options, uint64_t seed, const std::optio
   train_transforms_ =
       options.train_transforms.empty() ? train_->default_transforms(Part::train) : options.train_transforms;
   eval_transforms_ = options.eval_transforms.empty() ? test_->default_transforms(Part::test) : options.eval_transforms;
-  for (const auto& note : train_->notes()) log::info("{}", note);
+  if (!statistics) {  // whoever brings a model's own has seen them
+    for (const auto& note : train_->notes()) log::info("{}", note);
+  }
   if (train_->reads_files()) check_images({train_.get(), test_.get()}, options.workers);
   const bool needed =
       TransformPipeline::needs_statistics(train_transforms_) || TransformPipeline::needs_statistics(eval_transforms_);

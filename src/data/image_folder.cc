@@ -258,8 +258,9 @@ std::string sizes_note(const Survey& survey) {
   const std::string sides = survey.least == survey.most ? fmt::format("{} pixels", survey.most)
                                                         : fmt::format("{} to {} pixels, half of them {} or more",
                                                                       survey.least, survey.most, survey.middle);
-  return fmt::format("The shorter side of the pictures has {}; networks see {} x {} (data.train-transforms){}.", sides,
-                     survey.side(), survey.side(), survey.grey ? ", in one channel, since all are grey" : "");
+  return fmt::format(
+      "The shorter side of the pictures has {}; networks see {} x {}, unless data.train-transforms says otherwise{}.",
+      sides, survey.side(), survey.side(), survey.grey ? ", in one channel, since all are grey" : "");
 }
 
 std::string balance_note(const Listing& listing) {

@@ -88,6 +88,7 @@ pre { background: var(--tint); border-radius: 8px; padding: 12px 14px; overflow-
 details { border-top: 1px solid var(--rule); padding: 8px 0; }
 details:last-of-type { border-bottom: 1px solid var(--rule); }
 summary { cursor: pointer; font-weight: 500; }
+.panels + p, .wide + p { margin-top: 12px; }
 .panels + details, .sites + details, .wide + details { margin-top: 14px; }
 details[open] > summary { margin-bottom: 10px; }
 .soft, footer { color: var(--soft); font-size: 0.9rem; }

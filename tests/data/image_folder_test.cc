@@ -101,12 +101,13 @@ TEST_F(ImageFolderTest, SaysWhatIsMissing) {
 
 // 32-pixel pictures were blown up to 224: 49 times the work.
 TEST_F(ImageFolderTest, SizesAreThoseOfThePictures) {
+  options_.path = path("pets");
   const auto side_of = [&](int side) {
-    fs::remove_all(path("a"));
-    fs::remove_all(path("b"));
+    fs::remove_all(path("pets/a"));
+    fs::remove_all(path("pets/b"));
     for (int i = 0; i < 3; ++i) {
-      write_png(path(fmt::format("a/{}.png", i)), solid_image(side, side + i, 9, 50, 100));
-      write_png(path(fmt::format("b/{}.png", i)), solid_image(side + 1, side, 100, 20, 9));
+      write_png(path(fmt::format("pets/a/{}.png", i)), solid_image(side, side + i, 9, 50, 100));
+      write_png(path(fmt::format("pets/b/{}.png", i)), solid_image(side + 1, side, 100, 20, 9));
     }
     return ImageData(options_, 1).shape();
   };
@@ -116,8 +117,9 @@ TEST_F(ImageFolderTest, SizesAreThoseOfThePictures) {
 }
 
 TEST_F(ImageFolderTest, AFolderWithoutPartsIsSplitTheSameWayForEverySeed) {
-  for (int i = 0; i < 10; ++i) write_png(path(fmt::format("cat/{}.png", i)), solid_image(8, 8, 10 * i, 1, 2));
-  for (int i = 0; i < 3; ++i) write_png(path(fmt::format("ant/{}.png", i)), solid_image(8, 8, 1, 2, 50 * i));
+  options_.path = path("pets");
+  for (int i = 0; i < 10; ++i) write_png(path(fmt::format("pets/cat/{}.png", i)), solid_image(8, 8, 10 * i, 1, 2));
+  for (int i = 0; i < 3; ++i) write_png(path(fmt::format("pets/ant/{}.png", i)), solid_image(8, 8, 1, 2, 50 * i));
   const auto reds = [&](Part part, uint64_t seed) {
     const auto data = load_dataset(options_, part, seed);
     std::vector<std::vector<uint8_t>> pixels;
@@ -151,25 +153,27 @@ TEST_F(ImageFolderTest, AllDamagedPicturesAreNamedAtOnce) {
 }
 
 TEST_F(ImageFolderTest, GreyPicturesHaveOneChannel) {
-  for (const char* name : {"a/1.png", "a/2.png", "b/1.png", "b/2.png"}) {
+  options_.path = path("pets");
+  for (const char* name : {"pets/a/1.png", "pets/a/2.png", "pets/b/1.png", "pets/b/2.png"}) {
     write_png(path(name), solid_image(12, 12, 70, 70, 70));
   }
   EXPECT_EQ(ImageData(options_, 1).shape(), (Shape{1, 12, 12}));
-  write_png(path("b/2.png"), solid_image(12, 12, 70, 80, 70));
+  write_png(path("pets/b/2.png"), solid_image(12, 12, 70, 80, 70));
   EXPECT_EQ(ImageData(options_, 1).shape(), (Shape{3, 12, 12}));
 }
 
 // Labels are not pictures: swapping them changed no checksum.
 TEST_F(ImageFolderTest, TheDigestSeesLabels) {
-  for (const char* name : {"a/1.png", "a/2.png", "b/3.png", "b/4.png"})
+  options_.path = path("pets");
+  for (const char* name : {"pets/a/1.png", "pets/a/2.png", "pets/b/3.png", "pets/b/4.png"})
     write_png(path(name), solid_image(9, 9, 1, 2, 3));
   const uint32_t before = ImageData(options_, 1).digest();
   EXPECT_EQ(ImageData(options_, 1).digest(), before);
   options_.valid_fraction = 0.5;
   EXPECT_NE(ImageData(options_, 1).digest(), before);
   options_.valid_fraction = 0;
-  fs::rename(path("a/1.png"), path("b/1.png"));
-  fs::rename(path("b/3.png"), path("a/3.png"));
+  fs::rename(path("pets/a/1.png"), path("pets/b/1.png"));
+  fs::rename(path("pets/b/3.png"), path("pets/a/3.png"));
   EXPECT_NE(ImageData(options_, 1).digest(), before);
 }
 

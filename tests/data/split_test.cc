@@ -12,9 +12,12 @@ using ::testing::HasSubstr;
 
 class SplitTest : public DataTest {
  protected:
-  std::string file_error(const std::string& text) {
+  void use_file(const std::string& text) {
     write_file(path("split"), text);
     options_.split_file = path("split");
+  }
+  std::string file_error(const std::string& text) {
+    use_file(text);
     return error_of([&] { split_indices(options_, 5, 1); });
   }
 
@@ -61,7 +64,7 @@ TEST_F(SplitTest, RefusesFractionsThatLeaveNothing) {
 }
 
 TEST_F(SplitTest, FileListsTheTrainingImages) {
-  EXPECT_EQ(file_error("# chosen by hand\n4\n\n 0 \r\n2\n"), "");
+  use_file("# chosen by hand\n4\n\n 0 \r\n2\n");
   const Split split = split_indices(options_, 5, 1);
   EXPECT_THAT(split.train, ElementsAre(0, 2, 4));
   EXPECT_THAT(split.valid, ElementsAre(1, 3));
