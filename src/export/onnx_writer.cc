@@ -215,8 +215,10 @@ class OnnxWriter {
     const ActivationScale& by = quantisation_->at(n.inputs[0]);
     const auto [stored, scale] = quantise_weight(n.weight);
     const size_t layer = names_.size();
+    const std::string& zero =
+        constant(fmt::format("zero{}", scale.size(0)), at::full({scale.size(0)}, kWeightZero, at::kByte));
     std::vector<std::string> names = {quantised_value(n.inputs[0], x, by),
-                                      dequantised(n.name + ".weight", stored, scale, fmt::format("w{}", layer))};
+                                      dequantised(n.name + ".weight", stored, scale, fmt::format("w{}", layer), zero)};
     if (n.bias.defined()) {
       // 32 bits at the scale of the sums it is added to, as int8 kernels want it.
       const at::Tensor steps = scale * by.scale;
@@ -226,11 +228,13 @@ class OnnxWriter {
     return names;
   }
 
-  // One scale for each channel of the first axis; zero stands for zero. `real` names the result.
+  // One scale for each channel of the first axis; `zero`: what stands for zero, where 0 does not. `real` names the
+  // result.
   std::string dequantised(const std::string& name, const at::Tensor& stored, const at::Tensor& scale,
-                          const std::string& real) {
-    const std::string& steps = constant(real + ".scale", scale);
-    set(node("DequantizeLinear", "", {constant(name, stored), steps}, real), "axis", 0);
+                          const std::string& real, const std::string& zero = "") {
+    std::vector<std::string> inputs = {constant(name, stored), constant(real + ".scale", scale)};
+    if (!zero.empty()) inputs.push_back(zero);
+    set(node("DequantizeLinear", "", inputs, real), "axis", 0);
     return real;
   }
 

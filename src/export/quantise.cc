@@ -28,11 +28,12 @@ Quantisation Calibration::scales() const {
 }
 
 QuantisedWeight quantise_weight(const at::Tensor& weight) {
-  constexpr int kLargest = 64;
+  constexpr int kLargest = 127;
   const at::Tensor rows = weight.reshape({weight.size(0), -1});
   const at::Tensor largest = rows.abs().amax(1);
   const at::Tensor scale = at::where(largest > 0, largest / kLargest, at::ones_like(largest));
-  const at::Tensor stored = (rows / scale.unsqueeze(1)).round().clamp(-kLargest, kLargest).to(at::kChar);
+  const at::Tensor steps = (rows / scale.unsqueeze(1)).round().clamp(-kLargest, kLargest);
+  const at::Tensor stored = (steps + kWeightZero).to(at::kByte);
   return {stored.view(weight.sizes()).contiguous(), scale.contiguous()};
 }
 
@@ -43,7 +44,7 @@ at::Tensor run_quantised(const Graph& graph, const Quantisation& quantisation, c
     const auto [stored, scale] = quantise_weight(node.weight);
     std::vector<int64_t> broadcast(node.weight.dim(), 1);
     broadcast[0] = -1;
-    node.weight = stored.to(at::kFloat) * scale.view(broadcast);
+    node.weight = (stored.to(at::kFloat) - kWeightZero) * scale.view(broadcast);
   }
   return run(rounded, pixels, [&](int value, const at::Tensor& tensor) {
     const ActivationScale& by = quantisation.at(value);

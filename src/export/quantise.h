@@ -1,4 +1,4 @@
-// Eight bits instead of 32: weights symmetric with a scale per output channel, activations with a scale and a zero
+// Eight bits instead of 32: weights with a scale per output channel, activations with a scale and a zero
 // point per tensor, calibrated on images.
 #pragma once
 
@@ -32,9 +32,10 @@ class Calibration {
   std::map<int, Range> ranges_;
 };
 
-// int8 weights and, for each output channel, the scale: weight ~ scale * stored, stored in -64..64. Processors without
-// VNNI add two products of a weight and an activation (0..255) in 16 bits, which larger weights would overflow: the
-// kernels of ONNX Runtime then saturate, and accuracy is gone without a word.
+// Weights in 8 bits and, for each output channel, the scale: weight ~ scale * (stored - kWeightZero), stored in 1..255.
+// Symmetric, but without a sign: for signed weights ONNX Runtime, on processors without VNNI, adds two products in 16
+// bits, which overflow, and accuracy is gone without a word.
+constexpr uint8_t kWeightZero = 128;
 struct QuantisedWeight {
   at::Tensor stored, scale;
 };

@@ -87,11 +87,18 @@ std::string aligned(const Table& table) {
   return text;
 }
 
+// Short texts stay on one line, and the table scrolls; long ones (genotypes, lists) are broken.
+std::string cell_markup(const std::string& text) {
+  constexpr size_t kShort = 24;
+  const std::string escaped = html::escape(text);
+  return width_of(text) > kShort ? escaped : fmt::format("<span style=\"white-space:nowrap\">{}</span>", escaped);
+}
+
 std::string markup_of(const Table& table) {
   std::vector<html::Row> rows;
   for (size_t i = 1; i < table.size(); ++i) {
     rows.push_back({{}, ""});
-    for (const auto& cell : table[i]) rows.back().cells.push_back(html::escape(cell));
+    for (const auto& cell : table[i]) rows.back().cells.push_back(cell_markup(cell));
   }
   return html::table(table[0], rows);
 }
