@@ -28,6 +28,7 @@ demo: build
 
 # Tests that want real data find it through NASCENT_DATA, and skip where it is not set.
 test: configure
+	@scripts/setup tests
 	@cmake --build $(BUILD)
 	@cd $(BUILD) && ctest --output-on-failure -j2
 

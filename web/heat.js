@@ -51,8 +51,8 @@ export class HeatMap {
     pen.clearRect(0, 0, width, height);
     pen.font = "11px system-ui, sans-serif";
     const ink = colour("c0"), soft = colour("soft"), tint = colour("tint");
-    // The strongest weight of all has the full colour.
-    const strongest = Math.max(1e-9, ...rows.flat(2).filter(Number.isFinite));
+    // The strongest weight of all has the full colour, unless hardly anything is stronger than anything else.
+    const strongest = Math.max(2 / Math.max(1, ops.length), ...rows.map((sites) => Math.max(0, ...sites.flat().filter(Number.isFinite))));
     sites.forEach((site, s) => {
       const top = kTop + s * (ops.length * row + gap);
       pen.fillStyle = soft;

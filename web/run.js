@@ -46,7 +46,7 @@ export function openRun(page, number) {
     const tile = (title, text, note) => text ? h("div", null, h("dt", null, title), h("dd", null, text, note ? h("small", null, note) : null)) : null;
     const best = accuracy(one);
     return h("dl", {class: "tiles"},
-        tile(one.figure ? one.figure.label : "Accuracy so far", best === undefined ? "" : `${best.toFixed(2)} %`),
+        tile(one.figure ? one.figure.label : one.state === "running" ? "Accuracy so far" : "Accuracy, last epoch", best === undefined ? "" : `${best.toFixed(2)} %`),
         tile("Parameters", count(figure(one, "parameters"))), tile("Multiply-adds", count(figure(one, "multiply_adds")), "for one image"),
         tile("Epochs", one.epoch ? String(one.epoch) : "", one.step ? `${one.step} steps` : ""),
         tile("Events", String(one.events || 0), events.count && events.count < one.events ? `${events.count} read` : ""),

@@ -1,7 +1,7 @@
 // The program that people call. It answers at once what needs no LibTorch, whose loading takes half a second, and
 // becomes the whole program (main.cc) for everything else:
 //
-//   verbs that it has itself        space, genotype, data, report: see NASCENT_LIGHT_VERBS in CMakeLists.txt
+//   verbs that it has itself        space, genotype, data, report, serve: see NASCENT_LIGHT_VERBS in CMakeLists.txt
 //   answers that never change       help, options, recipes, completions: kept by the whole program when it was built
 #include <fmt/format.h>
 #include <unistd.h>
