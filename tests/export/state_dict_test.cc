@@ -15,7 +15,7 @@ namespace {
 std::string saved(const StateDict& tensors) {
   c10::Dict<std::string, at::Tensor> dict;
   for (const auto& [name, tensor] : tensors) dict.insert(name, tensor);
-  const std::vector<char> bytes = torch::pickle_save(dict);
+  const std::vector<char> bytes = torch::jit::pickle_save(dict);
   return {bytes.begin(), bytes.end()};
 }
 
@@ -39,8 +39,8 @@ void read_damaged(const std::string& good, int times) {
   RandomStream random(3, "damage");
   for (int i = 0; i < times; ++i) {
     std::string bytes = good;
-    const auto changes = 1 + random.below(4);
-    for (uint64_t change = 0; change < changes; ++change)
+    const int64_t changes = 1 + random.below(4);
+    for (int64_t change = 0; change < changes; ++change)
       bytes[random.below(bytes.size())] = static_cast<char>(random.below(256));
     if (i % 10 == 0) bytes.resize(random.below(bytes.size()));
     try {
@@ -63,7 +63,7 @@ TEST(StateDict, WhatIsNoneIsRefusedWithAdvice) {
   refuses("hello", "neither");
   refuses("", "neither");
   refuses(std::string("\x80\x02\x8a\x0a", 4) + "old", "before PyTorch 1.6");
-  const std::vector<char> list = torch::pickle_save(std::vector<at::Tensor>{at::zeros({2})});
+  const std::vector<char> list = torch::jit::pickle_save(std::vector<at::Tensor>{at::zeros({2})});
   refuses({list.begin(), list.end()}, "state_dict()");
 }
 
