@@ -80,9 +80,11 @@ AgreementRow ensemble_agreement(const EstimatedAndTrue& pool, int size, const Ag
     agreements += top_agreement(estimated, other, settings.share).value >= row.agreement;
   }
   const double all = settings.permutations + 1;
-  row.spearman_p = spearmans / all;
-  row.pearson_p = pearsons / all;
-  row.agreement_p = agreements / all;
+  // Where a figure is not defined, neither is how surprising it is.
+  const auto p_value = [&](double figure, int at_least) { return std::isnan(figure) ? figure : at_least / all; };
+  row.spearman_p = p_value(row.spearman, spearmans);
+  row.pearson_p = p_value(row.pearson, pearsons);
+  row.agreement_p = p_value(row.agreement, agreements);
   return row;
 }
 

@@ -56,22 +56,6 @@ std::vector<std::string> corruptions_of(const EnsembleEvaluationOptions& options
   return options.corruptions;
 }
 
-// Members that held out different images have none that all of them have not seen.
-void check_held_out(const EnsembleModel& model) {
-  const Model& first = model.first();
-  for (size_t i = 1; i < model.members.size(); ++i) {
-    const Model& member = model.members[i];
-    const bool same = member.data_seed == first.data_seed && member.data.limit == first.data.limit &&
-                      member.data.valid_fraction == first.data.valid_fraction &&
-                      member.data.split_file == first.data.split_file;
-    if (same) continue;
-    fail(
-        "Member {} held out other images than member 1 (another seed, fraction or file), so no image is new to all. "
-        "Train the members with one --data-seed and --valid-fraction, or name held-out images with --data.",
-        i + 1);
-  }
-}
-
 class Evaluator {
  public:
   Evaluator(const EnsembleModel& model, const EnsembleEvaluationOptions& options)
@@ -104,7 +88,7 @@ class Evaluator {
  private:
   // `corruption`: a transform that comes first, or "".
   MemberPredictions predictions(bool held_out, const std::string& corruption) const {
-    if (held_out && options_.data.name.empty()) check_held_out(model_);
+    if (held_out && options_.data.name.empty()) require_one_split(model_.members);
     return predict_members(model_, [&](const Model& member) {
       return member_images(member, options_.data, model_.first().data_seed,
                            held_out ? MemberImages::held_out : MemberImages::test, corruption);

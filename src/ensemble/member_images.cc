@@ -39,13 +39,31 @@ std::unique_ptr<Loader> member_images(const Model& member, const DataOptions& as
   const ImageData images(data, seed, member.statistics);
   check_fits(member, images);
   if (which == MemberImages::test) return images.testing();
-  if (which == MemberImages::training) return images.training(images.split().train, "recalibration");
+  if (which == MemberImages::training) {
+    data.batch = std::min(data.batch, static_cast<int>(images.split().train.size()));
+    return ImageData(data, seed, member.statistics).training(images.split().train, "recalibration");
+  }
   if (images.split().valid.empty()) {
     fail(
         "There are no held-out images: the training used all of its images. Train with --valid-fraction above 0 (0.1, "
         "say), or name the images with --data, --valid-fraction or --split-file.");
   }
   return images.evaluation(images.split().valid);
+}
+
+void require_one_split(const std::vector<Model>& members) {
+  const Model& first = members.front();
+  for (size_t i = 1; i < members.size(); ++i) {
+    const Model& member = members[i];
+    const bool same = member.data_seed == first.data_seed && member.data.limit == first.data.limit &&
+                      member.data.valid_fraction == first.data.valid_fraction &&
+                      member.data.split_file == first.data.split_file;
+    if (same) continue;
+    fail(
+        "Member {} held out other images than member 1 (another seed, fraction or file), so no image is new to all. "
+        "Train the members with one --data-seed and --valid-fraction, or name held-out images with --data.",
+        i + 1);
+  }
 }
 
 std::unique_ptr<Loader> CorruptedImages::loader(const Model& member, const std::string& corruption) {

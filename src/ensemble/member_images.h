@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "nascent/data/data_options.h"
 #include "nascent/data/dataset.h"
@@ -26,6 +27,9 @@ enum class MemberImages {
 // fit the member, or where none are held out.
 std::unique_ptr<Loader> member_images(const Model& member, const DataOptions& asked, uint64_t seed, MemberImages which,
                                       const std::string& corruption = "");
+
+// An Error where members held out different images: then none is new to all of them.
+void require_one_split(const std::vector<Model>& members);
 
 // Test images that are shown again and again, corrupted in many ways: they are read once.
 class CorruptedImages {

@@ -147,6 +147,13 @@ TEST_F(EnsembleVerbTest, MembersSideBySideAreThoseOneAfterAnother) {
   EXPECT_GT(one.at("test").at("disagreement").get<double>(), 0);
   const Json calibrated = json_of({"ensemble", "eval", path("one"), "--calibrate", "after", "--threads", "1"});
   EXPECT_EQ(calibrated.at("calibrated").at("images"), 12);
+  const Json chosen = json_of({"ensemble", "select", path("one"), "--members", "2", "--selection", "exhaustive",
+                               "--output", path("chosen.nascent"), "--threads", "1"});
+  EXPECT_EQ(chosen.at("members").size(), 2u);
+  EXPECT_EQ(chosen.at("ensembles_judged"), 3);
+  const Json as_file = json_of({"ensemble", "eval", path("chosen.nascent"), "--threads", "1"});
+  EXPECT_EQ(as_file.at("figures"), chosen.at("test"));
+  check_refusal({"ensemble", "select", path("one"), "--members", "4"}, "the pool has only 3");
   // Weights of different seeds do not average.
   check_refusal({"ensemble", "soup", path("one"), "--output", path("soup.nascent")}, "different valleys");
   EXPECT_FALSE(std::filesystem::exists(folder_ / "soup.nascent"));
