@@ -11,8 +11,8 @@ namespace nascent::serve {
 namespace {
 
 constexpr int kFormat = 1;
-constexpr int kOperationsPerCall = 1'000'000, kMostCalls = 500;  // some seconds of work of SQLite's machine
-constexpr int kLongestValues = 1'000'000;                        // characters of one event; what is longer is left out
+constexpr int kOperationsPerCall = 1'000'000, kMostCalls = 60;  // two seconds or so of SQLite's machine
+constexpr int kLongestValues = 1'000'000;                       // characters of one event; what is longer is left out
 
 std::string text_of(sqlite3_stmt* statement, int column) {
   const auto* bytes = reinterpret_cast<const char*>(sqlite3_column_text(statement, column));

@@ -5,6 +5,7 @@
 
 #include "nascent/core/files.h"
 #include "nascent/run/ensemble_figures.h"
+#include "nascent/space/genotype.h"
 
 namespace nascent {
 namespace {

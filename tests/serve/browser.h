@@ -94,13 +94,19 @@ class Browser {
     const auto began = std::chrono::steady_clock::now();
     const auto passed = [&] { return std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count(); };
     while (passed() < seconds) {
-      const Json found = evaluate("Boolean(" + expression + ")");
-      if (found.is_boolean() && found.get<bool>()) return passed();
+      if (is_true(expression)) return passed();
       std::this_thread::sleep_for(std::chrono::milliseconds(30));
     }
     ADD_FAILURE() << "never true: " << expression
                   << "\npage: " << evaluate("document.body.innerText").dump().substr(0, 2000);
     return seconds;
+  }
+
+  // The page anew; what is waited for afterwards is waited for on the new one.
+  void reload() {
+    evaluate("window.before = true");
+    call("Page.reload");
+    wait_for("!window.before && document.readyState === 'complete'");
   }
 
   void size(int width, int height, bool phone = false) {
@@ -152,6 +158,16 @@ class Browser {
             "--disable-dev-shm-usage", "--no-first-run", "--disable-extensions", "--disable-background-networking",
             "--hide-scrollbars", profile.c_str(), "about:blank", nullptr);
     ::_exit(127);
+  }
+
+  // A page that is just being left answers with an error.
+  bool is_true(const std::string& expression) {
+    try {
+      const Json found = evaluate("Boolean(" + expression + ")");
+      return found.is_boolean() && found.get<bool>();
+    } catch (const Error&) {
+      return false;
+    }
   }
 
   Json receive() {

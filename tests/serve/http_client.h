@@ -16,6 +16,15 @@
 
 namespace nascent::serve {
 
+// Whether there is a server to ask.
+#ifdef NASCENT_HAS_MICROHTTPD
+constexpr bool kHasServer = true;
+#else
+constexpr bool kHasServer = false;
+#endif
+constexpr const char* kNoServer =
+    "THE SERVER IS NOT TESTED: this build has no libmicrohttpd (apt-get install libmicrohttpd-dev).";
+
 struct Answer {
   int status = 0;  // 0: the connection was closed without an answer
   std::string head{}, body{};

@@ -58,6 +58,10 @@ class Server : public testing::Test {
  protected:
   Server() { fs::create_directories(folder_ / "runs"); }
 
+  void SetUp() override {
+    if (!kHasServer) GTEST_SKIP() << kNoServer;
+  }
+
   void start() {
     server_ = std::make_unique<PageServer>(ServeOptions{.folder = (folder_ / "runs").string(), .port = 0});
   }
@@ -76,7 +80,8 @@ class Server : public testing::Test {
 
   // The number of the run of this name.
   int64_t number_of(const std::string& name) const {
-    for (const auto& run : json("/api/runs")["runs"]) {
+    const Json list = json("/api/runs");
+    for (const auto& run : list["runs"]) {
       if (run["name"] == name) return run["number"];
     }
     ADD_FAILURE() << "no run " << name;
@@ -378,7 +383,8 @@ TEST_F(Server, DamagedRunsDoNotHideOthers) {
   std::ofstream(folder_ / "runs/store/events.sqlite") << std::string(5000, 'x');
   start();
   std::map<std::string, std::string> states;
-  for (const auto& run : json("/api/runs")["runs"]) {
+  const Json list = json("/api/runs");
+  for (const auto& run : list["runs"]) {
     states[run["name"]] = run["state"];
     const std::string path = fmt::format("/api/runs/{}", run["number"].get<int64_t>());
     EXPECT_EQ(get(path).status, 200) << run["name"];
