@@ -40,15 +40,16 @@ void AttackingOptions::declare(OptionTable& table) {
   run.declare(table);
 }
 
-Json attack(const AttackingOptions& options, Session& session, const ReadModels& read) {
+Json attack(AttackingOptions& options, Session& session, const ReadModels& read) {
   options.run.apply();
   const AttackOptions& asked = options.attack;
   VictimFiles files(asked.models, {asked.mean, asked.deviation}, read);
-  const DataOptions data = files.data(options.data);
-  const PixelImages images = files.images(data, asked.images, static_cast<uint64_t>(options.run.seed));
+  options.data = files.data(options.data);
+  const PixelImages images = files.images(options.data, asked.images, static_cast<uint64_t>(options.run.seed));
   Campaign campaign = plan_campaign(options, files.load(images), images);
-  session.begin(asked.attack,
-                {{"Attack", asked.attack}, {"Victim", join(asked.models, ", ")}, {"Data set", data_text(data)}});
+  session.begin(
+      asked.attack,
+      {{"Attack", asked.attack}, {"Victim", join(asked.models, ", ")}, {"Data set", data_text(options.data)}});
   Json result;
   session.run([&] {
     session.run(campaign);

@@ -20,7 +20,8 @@ struct AttackingOptions {
   void resolve(const std::string&) {}
 };
 
-// Leaves result.json, the images, the figures and the report in the session's folder; returns the result.
-Json attack(const AttackingOptions& options, Session& session, const ReadModels& read = read_model);
+// Leaves result.json, the images, the figures and the report in the session's folder; returns the result. Fills in
+// which data it is, before the session keeps the options.
+Json attack(AttackingOptions& options, Session& session, const ReadModels& read = read_model);
 
 }  // namespace nascent

@@ -54,8 +54,9 @@ Json point(const Campaign& campaign, const AttackRecord& record) {
   const int64_t all = campaign.images().size(), held = all - count(record.fooled);
   const auto last = static_cast<int64_t>(campaign.setup().judges.size()) - 1;
   Json json = {{"eps", record.eps}, {"robust_top1", percent(held, all)}, {"robust", held}, {"images", all}};
-  // A targeted attack can change an answer without reaching its target.
+  // An attack with a target is resisted where it is not reached, be the answer right or wrong.
   if (campaign.setup().target.kind != TargetChoice::Kind::none) {
+    json["reached"] = all - held;
     json["answers_right_top1"] = accuracy(campaign, record, last);
   }
   if (!campaign.setup().plan.facts.parts.empty()) json["parts"] = parts_of(campaign, record);
@@ -182,6 +183,7 @@ Json campaign_result(const Campaign& campaign) {
                  {"units", plan.normalised ? "normalised" : "pixels"},
                  {"images", campaign.images().size()},
                  {"clean_top1", accuracy(campaign, campaign.records()[0], last)}};
+  if (setup.target.kind != TargetChoice::Kind::none) result["target"] = setup.target.text;
   if (plan.facts.minimal) {
     const AttackRecord& record = campaign.record(whole, 0);
     const Distances distances = distances_of(campaign, record);

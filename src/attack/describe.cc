@@ -4,25 +4,41 @@
 namespace nascent {
 namespace {
 
+constexpr size_t kMostLines = 20;
+
 std::string eps_text(const Json& entry) {
   return entry.contains("eps") ? fmt::format("{:.5g}", entry["eps"].get<double>()) : "any";
 }
 
 double number(const Json& entry, const char* key) { return entry.at(key).get<double>(); }
 
+std::string parts_text(const Json& parts) {
+  std::vector<std::string> words;
+  for (const auto& [name, fooled] : parts.items()) words.push_back(fmt::format("{} {}", name, fooled.get<int64_t>()));
+  return join(words, ", ");
+}
+
 void add_curve(const Json& result, std::vector<std::string>& lines) {
-  lines.push_back(fmt::format("{:>10}  {:>12}  {}", "eps", "accuracy", "images that hold"));
+  const bool aimed = result.contains("target");
+  lines.push_back(fmt::format("{:>10}  {:>12}  {}", "eps", aimed ? "resisted" : "accuracy", "images that hold"));
   for (const auto& point : result["curve"]) {
     std::string line = fmt::format("{:>10}  {:>10.2f} %  {} of {}", eps_text(point), number(point, "robust_top1"),
                                    point["robust"].get<int64_t>(), point["images"].get<int64_t>());
-    if (point.contains("parts")) {
-      std::vector<std::string> parts;
-      for (const auto& [name, fooled] : point["parts"].items())
-        parts.push_back(fmt::format("{} {}", name, fooled.get<int64_t>()));
-      line += "; fooled by " + join(parts, ", ");
-    }
+    if (point.contains("parts")) line += "; fooled by " + parts_text(point["parts"]);
+    if (point.contains("answers_right_top1"))
+      line += fmt::format("; {:.2f} % answered rightly", number(point, "answers_right_top1"));
     lines.push_back(line);
   }
+}
+
+std::string summary(const Json& result) {
+  const std::string what =
+      fmt::format("{} ({}, {}): accuracy {:.2f} % of {} clean images", result["attack"].get<std::string>(),
+                  result["norm"].get<std::string>(), result["units"].get<std::string>(), number(result, "clean_top1"),
+                  result["images"].get<int64_t>());
+  const double held = number(result, "robust_top1");
+  if (!result.contains("target")) return fmt::format("{}, {:.2f} % under attack", what, held);
+  return fmt::format("{}; {:.2f} % reach the target '{}'", what, 100 - held, result["target"].get<std::string>());
 }
 
 void add_defence(const Json& result, std::vector<std::string>& lines) {
@@ -50,10 +66,7 @@ void add_transfer(const Json& matrix, std::vector<std::string>& lines) {
 }  // namespace
 
 std::vector<std::string> describe_result(const Json& result) {
-  std::vector<std::string> lines = {fmt::format(
-      "{} ({}, {}): accuracy {:.2f} % of {} clean images, {:.2f} % under attack", result["attack"].get<std::string>(),
-      result["norm"].get<std::string>(), result["units"].get<std::string>(), number(result, "clean_top1"),
-      result["images"].get<int64_t>(), number(result, "robust_top1"))};
+  std::vector<std::string> lines = {summary(result)};
   if (result.contains("minimal")) {
     const Json& found = result["minimal"];
     lines.push_back(fmt::format("Nearest adversarial images: {} of {} found, median distance {}",
@@ -61,7 +74,8 @@ std::vector<std::string> describe_result(const Json& result) {
                                 found["median_norm"].is_null() ? std::string("beyond what was found")
                                                                : fmt::format("{:.4g}", number(found, "median_norm"))));
   }
-  add_curve(result, lines);
+  // Of the nearest images the curve has many points; the report draws it.
+  if (result["curve"].size() <= kMostLines) add_curve(result, lines);
   if (result.contains("defence")) add_defence(result, lines);
   if (result.contains("transfer")) add_transfer(result["transfer"].back(), lines);
   return lines;

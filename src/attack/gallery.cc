@@ -15,8 +15,8 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr double kMagnified = 10;
-constexpr int kGap = 2, kColumns = 3,
-              kGridSide = 96;  // pixels between pictures, triptychs side by side, their least height
+constexpr int kGap = 2, kWideGap = 12;       // pixels between the pictures of a triptych, and between triptychs
+constexpr int kColumns = 3, kGridSide = 96;  // triptychs side by side, and their least height
 
 // [C, H, W] in 0..1 to bytes; of images with one channel or more than two.
 Image to_image(const at::Tensor& pixels) {
@@ -28,12 +28,12 @@ Image to_image(const at::Tensor& pixels) {
   return image;
 }
 
-at::Tensor beside(const std::vector<at::Tensor>& pictures, int64_t dim) {
+at::Tensor beside(const std::vector<at::Tensor>& pictures, int64_t dim, int distance) {
   std::vector<at::Tensor> parts;
   for (const at::Tensor& picture : pictures) {
     if (!parts.empty()) {
       std::vector<int64_t> gap = picture.sizes().vec();
-      gap[dim] = kGap;
+      gap[dim] = distance;
       parts.push_back(at::ones(gap));
     }
     parts.push_back(picture);
@@ -42,7 +42,7 @@ at::Tensor beside(const std::vector<at::Tensor>& pictures, int64_t dim) {
 }
 
 at::Tensor triptych(const at::Tensor& clean, const at::Tensor& moved) {
-  return beside({clean, (0.5 + kMagnified * (moved - clean)).clamp(0, 1), moved}, 2);
+  return beside({clean, (0.5 + kMagnified * (moved - clean)).clamp(0, 1), moved}, 2, kGap);
 }
 
 // Pixels as squares, so that small images can be seen.
@@ -59,9 +59,9 @@ at::Tensor grid(const std::vector<at::Tensor>& pictures) {
       const at::Tensor shown = enlarged(pictures[std::min(i, pictures.size() - 1)]);
       row.push_back(i < pictures.size() ? shown : at::ones_like(shown));
     }
-    rows.push_back(beside({beside({row[0], row[1]}, 2), row[2]}, 2));
+    rows.push_back(beside(row, 2, kWideGap));
   }
-  return beside(rows, 1);
+  return beside(rows, 1, kGap);
 }
 
 void save_images(const Campaign& campaign, const fs::path& path) {

@@ -16,15 +16,16 @@ namespace nascent {
 TargetChoice parse_target(const std::string& text, const std::vector<std::string>& class_names) {
   using Kind = TargetChoice::Kind;
   if (text == "none") return {};
-  if (text == "least-likely") return {Kind::least_likely};
-  if (text == "runner-up") return {Kind::runner_up};
-  if (text == "random") return {Kind::random};
+  if (text == "least-likely") return {Kind::least_likely, 0, text};
+  if (text == "runner-up") return {Kind::runner_up, 0, text};
+  if (text == "random") return {Kind::random, 0, text};
   const auto named = std::find(class_names.begin(), class_names.end(), text);
-  if (named != class_names.end()) return {Kind::fixed, named - class_names.begin()};
+  if (named != class_names.end()) return {Kind::fixed, named - class_names.begin(), text};
   int64_t number = -1;
   const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), number);
   const bool whole = problem == std::errc() && end == text.data() + text.size();
-  if (whole && number >= 0 && number < static_cast<int64_t>(class_names.size())) return {Kind::fixed, number};
+  if (whole && number >= 0 && number < static_cast<int64_t>(class_names.size()))
+    return {Kind::fixed, number, class_names[static_cast<size_t>(number)]};
   fail("--target '{}' is neither none, least-likely, runner-up nor random, nor one of the {} classes: {}.", text,
        class_names.size(), join(class_names, ", "));
 }

@@ -14,6 +14,7 @@ struct TargetChoice {
   enum class Kind { none, least_likely, runner_up, random, fixed };
   Kind kind = Kind::none;
   int64_t fixed_class = 0;
+  std::string text = "none";  // as it was asked for
 };
 
 // An Error where the text is neither a rule nor a class.

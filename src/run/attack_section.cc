@@ -34,26 +34,43 @@ std::string distance_text(const Json& result) {
   return fmt::format("ε ({}, {})", norm, result.value("units", "pixels"));
 }
 
-// Accuracies against eps; before the first is the clean one.
+// From the clean accuracy at 0 on.
+void begin_clean(Curve& curve, double clean) {
+  if (curve.points.empty() || curve.points[0].first <= 0) return;
+  curve.points.insert(curve.points.begin(), {0, clean});
+  if (!curve.band.empty()) curve.band.insert(curve.band.begin(), {clean, clean});
+}
+
+double mean_clean(const Json& members) {
+  double sum = 0;
+  for (size_t i = 0; i + 1 < members.size(); ++i) sum += number(members[i], "clean_top1");  // the last is the ensemble
+  return sum / static_cast<double>(members.size() - 1);
+}
+
+Curve defence_curve(const Json& result, const char* key, const char* name) {
+  Curve curve{.name = name, .points = {}};
+  for (const auto& entry : result["defence"]) {
+    const double mean = number(entry[key], "mean"), deviation = number(entry[key], "deviation");
+    curve.points.emplace_back(number(entry, "eps"), mean);
+    curve.band.emplace_back(std::max(0.0, mean - deviation), std::min(100.0, mean + deviation));
+  }
+  return curve;
+}
+
+// Accuracies against eps, in the order of the bars.
 std::vector<Curve> curves_of(const Json& result) {
   const double clean = number(result, "clean_top1");
-  Curve robust{.name = "attacker knows all", .points = {}};
+  const bool rounds = result.contains("defence") && result["defence"][0].contains("eps");
+  Curve robust{.name = rounds ? "ensemble, all members known" : "under attack", .points = {}};
   for (const auto& point : result["curve"])
     robust.points.emplace_back(number(point, "eps"), number(point, "robust_top1"));
-  if (!robust.points.empty() && robust.points[0].first > 0) robust.points.insert(robust.points.begin(), {0, clean});
-  std::vector<Curve> curves = {robust};
-  if (!result.contains("defence") || !result["defence"][0].contains("eps")) return curves;
-  for (const auto& [key, name] :
-       {std::pair("attack", "attacked member"), std::pair("defence", "ensemble, one member attacked")}) {
-    Curve curve{.name = name, .points = {}};
-    for (const auto& entry : result["defence"]) {
-      const double mean = number(entry[key], "mean"), deviation = number(entry[key], "deviation");
-      curve.points.emplace_back(number(entry, "eps"), mean);
-      curve.band.emplace_back(std::max(0.0, mean - deviation), std::min(100.0, mean + deviation));
-    }
-    curves.push_back(curve);
-  }
-  return curves;
+  if (!result.contains("target")) begin_clean(robust, clean);
+  if (!rounds) return {robust};
+  Curve attacked = defence_curve(result, "attack", "attacked member");
+  Curve defended = defence_curve(result, "defence", "ensemble, one member attacked");
+  if (result.contains("members")) begin_clean(attacked, mean_clean(result["members"]));
+  begin_clean(defended, clean);
+  return {attacked, defended, robust};
 }
 
 Plot plot_of(const Json& result, int width, int height) {
@@ -85,7 +102,8 @@ BarPlot bar_plot(const std::vector<BarGroup>& groups) {
   return plot;
 }
 
-const std::vector<std::string> kBarNames = {"attacked member", "ensemble answers", "attacker knows all members"};
+const std::vector<std::string> kBarNames = {"attacked member", "ensemble, one member attacked",
+                                            "ensemble, all members known"};
 
 std::string bar_figure(const Json& result) {
   return fmt::format(
@@ -119,7 +137,8 @@ std::string curve_table(const Json& result) {
           fmt::format("{} of {}", point["robust"].get<int64_t>(), point["images"].get<int64_t>()), html::escape(parts)},
          ""});
   }
-  return html::table({distance_text(result), "accuracy", "images that hold", "fooled by"}, rows);
+  const std::string share = result.contains("target") ? "target not reached" : "accuracy";
+  return html::table({distance_text(result), share, "images that hold", "fooled by"}, rows);
 }
 
 std::string warning_notice(const Json& result) {
@@ -171,8 +190,9 @@ std::string attack_section(const RunDirectory& run) {
   const Json result = run.result();
   if (!is_attack(result)) return "";
   std::string markup = warning_notice(result);
-  markup +=
-      figures({{"Accuracy under attack (%)", distance_text(result), plot_of(result, 480, 260)}}, curve_table(result));
+  const std::string title =
+      result.contains("target") ? "Images that do not reach the target (%)" : "Accuracy under attack (%)";
+  markup += figures({{title, distance_text(result), plot_of(result, 480, 260)}}, curve_table(result));
   if (result.contains("defence")) markup += "<div class=\"panels\">\n" + bar_figure(result) + "</div>\n";
   markup += html::details("Numbers", curve_table(result));
   if (result.contains("transfer")) {

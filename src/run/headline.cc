@@ -61,6 +61,16 @@ std::string table_tiles(const RunDirectory& run, const Json& result) {
          tile("Regret", fmt::format("{:.2f} %", *regret), test ? fmt::format("test {:.2f} %", *test) : "");
 }
 
+// Of an attack: what is left of which accuracy.
+std::string attack_tiles(const Json& result) {
+  if (!result.is_object() || !result.contains("clean_top1") || !result.contains("robust_top1")) return "";
+  const std::string clean = fmt::format("{:.2f} %", result["clean_top1"].get<double>());
+  const double held = result["robust_top1"].get<double>();
+  if (result.contains("target"))
+    return tile("Accuracy", clean) + tile("Target reached", fmt::format("{:.2f} %", 100 - held));
+  return tile("Accuracy", clean) + tile("Under attack", fmt::format("{:.2f} %", held));
+}
+
 std::string time_tile(const Json& result, const std::vector<Event>& epochs) {
   double seconds = 0;
   for (const double epoch : epoch_numbers(epochs, "seconds")) seconds += epoch;
@@ -74,7 +84,7 @@ std::string epochs_tile(const std::vector<Event>& epochs, int64_t steps) {
 
 std::string tiles(const RunDirectory& run, const std::vector<Event>& epochs, int64_t steps) {
   const Json result = run.result();
-  std::string markup = accuracy_tile(result, epochs) + table_tiles(run, result);
+  std::string markup = accuracy_tile(result, epochs) + table_tiles(run, result) + attack_tiles(result);
   if (const auto count = find_number(result, "parameters")) {
     markup += tile("Parameters", html::count_text(*count), fmt::format("{:.0f}", *count));
   }

@@ -154,8 +154,8 @@ TEST(Attack, TargetsAreReached) {
 }
 
 TEST(Attack, SurvivorsOfACascadeSurviveEachPartAlone) {
-  const samples::BentVictim victim(48, 5, 9);
-  const Attacked attacked = samples::images_of(victim, {40, 3, 4, 4}, 6);
+  const samples::BentVictim victim(48, 5, 4);
+  const Attacked attacked = samples::images_of(victim, {40, 3, 4, 4}, 5);
   const Threat threat{Norm::linf, 0.03};
   for (const std::string name : {"autoattack", "plus", "rand"}) {
     const Outcome cascade = run(name, victim, attacked, threat, quick());
