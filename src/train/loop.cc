@@ -1,5 +1,6 @@
 #include "nascent/train/loop.h"
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 
@@ -51,13 +52,17 @@ class Loop {
  private:
   bool finished() const { return epoch_ >= job_.epochs(); }
 
-  // What --scale would make of so many seconds: epochs take time in proportion, so this much can be promised.
+  // What --scale would make of so many seconds: time goes with epochs and images, so this much can be promised.
   std::string shorter_way(double seconds) const {
     constexpr double kWanted = 20 * 60;
-    const double epochs = std::max(1.0, std::floor(static_cast<double>(job_.epochs()) * kWanted / seconds));
-    const double factor = epochs / static_cast<double>(job_.epochs());
-    if (seconds <= kWanted || factor > 0.7) return "";
-    return fmt::format("with --scale epochs={:.1g} about {}", factor, duration_text(factor * seconds));
+    if (seconds <= kWanted) return "";
+    const double all = static_cast<double>(job_.epochs());
+    const double epochs = std::max(1.0, std::floor(all * kWanted / seconds)) / all;
+    const double data = std::clamp(kWanted / (epochs * seconds), 0.01, 1.0);
+    std::string scale = epochs < 1 ? fmt::format("epochs={:.2g}", epochs) : "";
+    if (data < 0.9) scale += fmt::format("{}data={:.1g}", scale.empty() ? "" : ",", data);
+    if (scale.empty()) return "";
+    return fmt::format("--scale {} would take about {}", scale, duration_text(epochs * data * seconds));
   }
 
   int64_t done() const { return epoch_ * steps_ + step_; }
@@ -125,8 +130,8 @@ class Loop {
     fail(
         "{}: the {} is {} at epoch {}, step {} ({} steps into the run), {}. {} Lower the learning rate, clip "
         "gradients more, or look at these images.",
-        job_.label(), bad_loss ? "loss" : "gradient norm", bad_loss ? report.loss : report.gradient_norm, epoch_ + 1, step_ + 1,
-        done(), report.batch.empty() ? "batch not named" : report.batch,
+        job_.label(), bad_loss ? "loss" : "gradient norm", bad_loss ? report.loss : report.gradient_norm, epoch_ + 1,
+        step_ + 1, done(), report.batch.empty() ? "batch not named" : report.batch,
         path.empty() ? "No checkpoint has been written." : "The last good checkpoint is " + path.string() + ".");
   }
 

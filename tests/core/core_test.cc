@@ -163,6 +163,20 @@ TEST_F(FilesTest, InflatingStopsAtWhatWasAnnounced) {
   EXPECT_THROW(read_maybe_gzip(folder / "bomb.gz"), Error);
 }
 
+TEST(Progress, WhatTakesLongSaysSoAfterItsFirstSteps) {
+  testing::internal::CaptureStderr();
+  {
+    Progress progress("long", 1000);
+    progress.advise([](double seconds) { return seconds > 1000 ? "a shorter way" : ""; });
+    std::this_thread::sleep_for(std::chrono::milliseconds(4100));
+    progress.advance(1);
+    progress.advance(1);
+  }
+  const std::string said = testing::internal::GetCapturedStderr();
+  EXPECT_THAT(said, testing::AllOf(HasSubstr("long: about 1 h"), HasSubstr("; a shorter way")));
+  EXPECT_EQ(said.find("about"), said.rfind("about")) << "once";
+}
+
 TEST(Progress, DurationsReadWell) {
   EXPECT_EQ(duration_text(42.3), "42 s");
   EXPECT_EQ(duration_text(1500), "25 min");
