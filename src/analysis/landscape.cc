@@ -184,6 +184,10 @@ LandscapeNumbers numbers_of(const LossGrid& grid) {
     flat += loss <= numbers.centre + 1 ? 1 : 0;
   }
   numbers.flat_share = static_cast<double>(flat) / static_cast<double>(grid.loss.size());
+  if (grid.side() < 3) {  // nothing bends between two points
+    numbers.convex_radius = numbers.steepness = NAN;
+    return numbers;
+  }
   constexpr int kRays = 32;
   const double range = grid.places.back(), step = grid.places[1] - grid.places[0];
   for (int ray = 0; ray < kRays; ++ray) {

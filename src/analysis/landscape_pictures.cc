@@ -14,7 +14,8 @@ using Kind = GridPlot::Kind;
 PicturePanel grid_panel(const LossGrid& grid, Kind kind, const std::string& title, std::vector<double> values,
                         double most = 0) {
   const GridPlot plot{.kind = kind, .x = grid.places, .y = grid.places, .values = std::move(values), .most = most};
-  return {title, "α", "β", script_of(plot)};
+  const bool surface = kind == Kind::surface;
+  return {title, surface ? "α to the right, β to the back" : "α", surface ? "" : "β", script_of(plot)};
 }
 
 std::vector<double> logarithms(const std::vector<double>& values) {

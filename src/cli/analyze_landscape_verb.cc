@@ -13,6 +13,8 @@
 namespace nascent {
 namespace {
 
+constexpr double kLeastDensity = 1e-7;  // what is drawn as nothing
+
 class AnalyzeLandscapeVerb : public Verb {
  public:
   std::string arguments() const override { return "MODEL..."; }
@@ -198,13 +200,13 @@ class AnalyzeLandscapeVerb : public Verb {
     const SpectrumResult found = job.result();
     const std::string& name = opened.models[m].name;
     invocation.print(fmt::format(
-        "{:<28} {:<9} curvature: largest {:.4g} (within {:.2g}), smallest {:.4g}, ratio {:.3g}, trace {:.4g} ± {:.2g}",
-        name, opened.group(m), found.eigenvalues.front(), found.residuals.front(), found.smallest, found.ratio(),
-        found.trace, found.trace_error));
-    const double width = 0.005 * (found.eigenvalues.front() - found.smallest);
+        "{:<28} {:<9} curvature: largest {:.4g} (within {:.2g}), smallest {:.4g}, ratio {:.3g}{}", name,
+        opened.group(m), found.eigenvalues.front(), found.residuals.front(), found.smallest, found.ratio(),
+        spectrum_.probes > 0 ? fmt::format(", trace {:.4g} ± {:.2g}", found.trace, found.trace_error) : ""));
+    const double width = 0.01 * (found.eigenvalues.front() - found.smallest);
     Curve curve{"density", {}};
     for (const auto& [place, density] : found.smoothed(width, 400)) {
-      if (density > 1e-9) curve.points.emplace_back(place, std::log10(density));
+      curve.points.emplace_back(place, std::log10(std::max(density, kLeastDensity)));
     }
     if (curve.points.empty()) return found.to_json();
     FigurePanel panel{name + "   " + opened.group(m), "eigenvalue", "log10 of the density", {{curve}}};

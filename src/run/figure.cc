@@ -35,7 +35,7 @@ struct Legend {
 
 // In as many lines as the width asks for.
 Legend legend_markup(const std::vector<std::string>& names, int top, int width) {
-  Legend legend{.height = kLegend};
+  Legend legend{.height = names.empty() ? 0 : kLegend};
   int x = kMargin + 6, y = top + kLegend / 2 + 4;
   for (size_t i = 0; i < names.size(); ++i) {
     const int wide = 44 + 7 * static_cast<int>(names[i].size());  // about a letter's width

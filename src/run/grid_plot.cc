@@ -40,9 +40,10 @@ double round_step(double least) {
   return 10 * power;
 }
 
+// Contours need the values beyond too: lines stand where they are crossed.
 double shown(const GridPlot& plot, double value) {
-  if (!(plot.most > 0) || value <= plot.most) return value;
-  return plot.kind == GridPlot::Kind::contour ? NAN : plot.most;
+  const bool whole = !(plot.most > 0) || plot.kind == GridPlot::Kind::contour;
+  return whole || std::isnan(value) ? value : std::min(value, plot.most);
 }
 
 std::string grid_data(const GridPlot& plot, Span& values) {
@@ -50,7 +51,7 @@ std::string grid_data(const GridPlot& plot, Span& values) {
   for (size_t j = 0; j < plot.y.size(); ++j) {
     for (size_t i = 0; i < plot.x.size(); ++i) {
       const double value = shown(plot, plot.values[j * plot.x.size() + i]);
-      values.include(value);
+      values.include(plot.most > 0 ? std::min(value, plot.most) : value);
       data += std::isfinite(value) ? fmt::format("{} {} {}\n", plot.x[i], plot.y[j], value)
                                    : fmt::format("{} {} NaN\n", plot.x[i], plot.y[j]);
     }
@@ -59,23 +60,23 @@ std::string grid_data(const GridPlot& plot, Span& values) {
   return data + "EOD\n";
 }
 
-// Over a map: the path, and a cross where it ends or, without one, at the middle.
+// Over a map: the path, and a ring where it ends or, without one, at the middle. Circles, as in plots: gnuplot's points
+// are references to definitions, which several drawings on a page cannot keep apart.
 std::string overlay(const GridPlot& plot) {
   std::string data = "$path << EOD\n";
   for (const auto& [x, y] : plot.path) data += fmt::format("{} {}\n", x, y);
   const auto [x, y] = plot.path.empty()
                           ? std::pair((plot.x.front() + plot.x.back()) / 2, (plot.y.front() + plot.y.back()) / 2)
                           : plot.path.back();
-  data += fmt::format("EOD\n$mark << EOD\n{} {}\nEOD\n", x, y);
-  return data;
+  return data + fmt::format("EOD\n$mark << EOD\n{} {}\nEOD\n", x, y);
 }
 
 std::string overlay_command(const GridPlot& plot) {
-  std::string command = "$mark using 1:2 with points pt 2 ps 0.55 lw 1.6 lc " + curve_colour(1);
+  std::string command = fmt::format("$mark using 1:2 with circles fs empty border lw 1.6 lc {}", curve_colour(1));
   if (!plot.path.empty()) {
-    command =
-        fmt::format("$path using 1:2 with lines lw 1.2 lc {0}, $path using 1:2 with points pt 7 ps 0.28 lc {0}, {1}",
-                    curve_colour(1), command);
+    command +=
+        fmt::format(", $path using 1:2 with lines lw 1.2 lc {0}, $path using 1:2 with circles fs solid noborder lc {0}",
+                    curve_colour(1));
   }
   return command;
 }
@@ -129,7 +130,7 @@ GnuplotScript script_of(const GridPlot& plot) {
           plot.x.front() - beside, plot.x.back() + beside, plot.y.front() - above, plot.y.back() + above, values.low,
           values.high, round_step((plot.x.back() - plot.x.front()) / 5),
           round_step((plot.y.back() - plot.y.front()) / 5));
-  script += overlay(plot);
+  script += "set style circle radius screen 0.012\n" + overlay(plot);
   switch (plot.kind) {
     case GridPlot::Kind::contour:
       script += data + contour_script(plot, values);

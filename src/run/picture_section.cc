@@ -33,8 +33,8 @@ constexpr const char* kViewer = R"(<script>
     var ct = Math.cos(turn), st = Math.sin(turn), ci = Math.cos(tilt), si = Math.sin(tilt);
     c.clearRect(0, 0, w, h);
     function project(x, y, z) {
-      var a = x * ct - y * st, b = x * st + y * ct, d = 5 / (5 - (b * si + z * ci) * 0.9), s = 0.3 * w * zoom * d;
-      return [w / 2 + a * s, h * 0.52 + (b * ci - z * si) * s, b * si + z * ci];
+      var a = x * ct - y * st, b = x * st + y * ct, d = 5 / (5 - (b * si + z * ci) * 0.9), s = 0.27 * w * zoom * d;
+      return [w / 2 + a * s, h * 0.45 + (b * ci - z * si) * s, b * si + z * ci];
     }
     function place(i, j) { return project(2 * i / (n - 1) - 1, 1 - 2 * j / (m - 1), v.height[j * n + i] * 1.5 - 0.75); }
     c.strokeStyle = ink; c.lineWidth = 1; c.beginPath();
