@@ -9,6 +9,7 @@
 #include "nascent/run/headline.h"
 #include "nascent/run/report.h"
 #include "nascent/run/run_directory.h"
+#include "nascent/run/tensorboard.h"
 
 namespace nascent {
 namespace {
@@ -24,8 +25,9 @@ class ReportVerb : public Verb {
  public:
   std::string arguments() const override { return "RUN"; }
   void declare(OptionTable& table) override {
-    table.section("report", "The page of a run.")
-        .add("out", out_, "file to write; empty: report.html in the run, or here where the run may only be read");
+    auto section = table.section("report", "The page of a run.");
+    section.add("out", out_, "file to write; empty: report.html in the run, or here where the run may only be read");
+    section.add("tensorboard", tensorboard_, "folder for the run's numbers and cells as TensorBoard reads them");
   }
 
   Json run(const Invocation& invocation) override {
@@ -33,11 +35,20 @@ class ReportVerb : public Verb {
     const std::filesystem::path place = out_.empty() ? place_of_report(run) : std::filesystem::path(out_);
     write_file(place, report_page(run));
     invocation.print(fmt::format("Report: {}", place.string()));
-    return {{"report", place.string()}, {"status", status_text(run.status())}};
+    Json result = {{"report", place.string()}, {"status", status_text(run.status())}};
+    if (!tensorboard_.empty()) result["tensorboard"] = write_for_tensorboard(invocation, run);
+    return result;
   }
 
  private:
-  std::string out_;
+  Json write_for_tensorboard(const Invocation& invocation, const RunDirectory& run) const {
+    const TensorBoardFile written = write_tensorboard(run, tensorboard_);
+    invocation.print(fmt::format("TensorBoard: {} ({} numbers, {} pictures)", written.path.string(), written.scalars,
+                                 written.pictures));
+    return {{"file", written.path.string()}, {"scalars", written.scalars}, {"pictures", written.pictures}};
+  }
+
+  std::string out_, tensorboard_;
 };
 
 NASCENT_REGISTER(Verb, "report", "writes the report of a run anew, finished or not",

@@ -103,7 +103,7 @@ class ProgramTest : public testing::Test {
 
   std::filesystem::path folder_;
 
- private:
+  // Starts the program, and sends it a signal once `wait` returns, which is called with its process.
   int signalled(std::vector<std::string> arguments, const std::function<void(pid_t)>& wait, int signal) const {
     arguments.insert(arguments.begin(), NASCENT_PROGRAM);
     std::vector<char*> argv;

@@ -250,7 +250,8 @@ TEST_F(Page, DraggingZoomsAndADoubleClickShowsAll) {
 TEST_F(Page, TheSliderShowsTheCellOfItsEpoch) {
   open_run("alpha");
   wait_for(
-      "document.querySelector('#epoch-slider') && document.querySelectorAll('#weights-over-time canvas').length > 0");
+      "document.querySelector('#epoch-slider') && document.querySelectorAll('#weights-over-time canvas[style]').length "
+      "> 0");
   wait_for("document.getElementById('epoch-shown').textContent.startsWith('6 of 6')");
   EXPECT_THAT(evaluate("document.getElementById('cell-over-time').textContent").get<std::string>(),
               HasSubstr("dil_conv_5x5"));
