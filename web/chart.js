@@ -7,7 +7,7 @@
 // those that share a column of the screen, the least and the largest are drawn.
 import {h, number, colour, seriesColour} from "./dom.js";
 
-const kMargin = {left: 52, right: 12, top: 8, bottom: 26};
+const kMargin = {left: 58, right: 12, top: 8, bottom: 26};
 
 // Round numbers in a range, about `most` of them.
 export function ticks(low, high, most) {
@@ -18,6 +18,12 @@ export function ticks(low, high, most) {
   const all = [];
   for (let i = Math.ceil(low / step - 1e-9); i * step <= high + step * 1e-9; i++) all.push(Number((i * step).toPrecision(12)));
   return all;
+}
+
+// As many digits as it takes to tell the ticks apart.
+export function tickDigits(all) {
+  const step = all.length > 1 ? Math.abs(all[1] - all[0]) : 0, largest = Math.max(...all.map(Math.abs));
+  return step > 0 && largest > 0 ? Math.max(4, Math.ceil(Math.log10(largest / step)) + 1) : 4;
 }
 
 // Powers of ten in a range of positive numbers, with 2 and 5 times them where there are few.
@@ -192,10 +198,11 @@ export class Chart {
     pen.lineWidth = 1;
     pen.textAlign = "right";
     pen.textBaseline = "middle";
-    for (const y of this.logY ? logTicks(y0, y1) : ticks(y0, y1, (bottom - top) / 40)) {
+    const marks = this.logY ? logTicks(y0, y1) : ticks(y0, y1, (bottom - top) / 40), digits = this.logY ? 4 : tickDigits(marks);
+    for (const y of marks) {
       const at = Math.round(this.placeY(y)) + 0.5;
       line(pen, left, at, right, at);
-      pen.fillText(number(y), left - 6, at);
+      pen.fillText(number(y, digits), left - 6, at);
     }
     pen.textAlign = "center";
     pen.textBaseline = "top";

@@ -341,6 +341,15 @@ TEST_F(Page, SmoothingOfKnownValues) {
             "2.000000000 2.000000000 2.000000000");
 }
 
+TEST_F(Page, TicksAreToldApart) {
+  EXPECT_EQ(evaluate("import('/web/chart.js').then(m => m.ticks(0.02495, 0.025, 4).join(' '))"),
+            "0.02496 0.02498 0.025");
+  EXPECT_EQ(evaluate("Promise.all([import('/web/chart.js'), import('/web/dom.js')]).then(([c, d]) => { const all = "
+                     "c.ticks(1.60941, 1.60945, 4); return new Set(all.map(t => d.number(t, c.tickDigits(all)))).size "
+                     "=== all.length; })"),
+            true);
+}
+
 TEST_F(Page, AnEventIsOnThePageWithinTwoSeconds) {
   OptionTable table;
   RunDirectory run = RunDirectory::create(
