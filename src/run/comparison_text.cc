@@ -104,7 +104,7 @@ std::string markup_of(const Table& table) {
 }
 
 // True where no run differs from another, nor one epoch from the next: nothing to see.
-bool is_flat(const Plot& plot) {
+bool all_alike(const Plot& plot) {
   const double first = plot.curves[0].points[0].second;
   return std::all_of(plot.curves.begin(), plot.curves.end(), [&](const Curve& curve) {
     return std::all_of(curve.points.begin(), curve.points.end(),
@@ -132,7 +132,7 @@ std::string curves(const Comparison& comparison) {
   }
   std::vector<Panel> ordered;
   for (const auto& key : keys) {
-    if (!is_flat(panels.at(key).plot)) ordered.push_back(panels.at(key));
+    if (!all_alike(panels.at(key).plot)) ordered.push_back(panels.at(key));
   }
   return figures(ordered, "");
 }

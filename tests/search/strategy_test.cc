@@ -208,7 +208,7 @@ TEST_F(StrategyTest, NoStrategySeesTheTestColumn) {
     builder.write(path(name));
     return BenchmarkTable(path(name));
   };
-  const BenchmarkTable low = table_with(1, "low.table"), high = table_with(99, "high.table");
+  const BenchmarkTable low = table_with(10, "low.table"), high = table_with(99, "high.table");
   for (const std::string& name : Strategy::Registry::instance().names()) {
     if (Strategy::Registry::instance().at(name).facts.pool) continue;
     const Clock clock{.data = "toy", .epochs = "12", .budget = 3000};

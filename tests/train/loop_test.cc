@@ -168,7 +168,7 @@ TEST(RunJob, ANonFiniteLossNamesStepBatchAndLastGoodCheckpoint) {
   job.bad_loss_at = 7;
   EXPECT_THAT(
       [&] { run_job(job, {.checkpoints = &store}); },
-      ThrowsMessage<Error>(AllOf(HasSubstr("the loss is nan at epoch 1, step 2 (6 steps into the run), batch 2."),
+      ThrowsMessage<Error>(AllOf(HasSubstr("the loss is nan at epoch 2, step 3 (6 steps into the run), batch 2."),
                                  HasSubstr((folder.path() / "checkpoint-4.nascent").string()))));
   EXPECT_EQ(store.newest_path().filename(), "checkpoint-4.nascent");
 }
@@ -177,7 +177,7 @@ TEST(RunJob, ANonFiniteGradientStopsToo) {
   Diary job;
   job.bad_gradient_at = 1;
   EXPECT_THAT([&] { run_job(job, {}); },
-              ThrowsMessage<Error>(AllOf(HasSubstr("the gradient norm is inf at epoch 0, step 0"),
+              ThrowsMessage<Error>(AllOf(HasSubstr("the gradient norm is inf at epoch 1, step 1"),
                                          HasSubstr("No checkpoint has been written"))));
 }
 

@@ -130,7 +130,7 @@ TEST(Trainer, ANonFiniteLossNamesTheImagesAndLeavesTheCheckpoint) {
   store.write(5, broken);
   const auto second = toy::trainer(toy::options(3));
   EXPECT_THAT([&] { run_job(*second, {.checkpoints = &store, .resume = true}); },
-              ThrowsMessage<Error>(testing::AllOf(HasSubstr("the loss is nan at epoch 1, step 1"),
+              ThrowsMessage<Error>(testing::AllOf(HasSubstr("the loss is nan at epoch 2, step 2"),
                                                   HasSubstr("batch 1: images "), HasSubstr("checkpoint-5.nascent"))));
 }
 

@@ -53,6 +53,7 @@ double number(const std::string& text) {
 }  // namespace
 
 MetricPool read_metric_pool(const std::filesystem::path& file, const std::string& metric, const Space& space) {
+  if (file.empty()) fail("The architectures to choose from are missing: give --pool FILE, --sample N or --all.");
   const Rows rows = read_csv(read_file(file), file);
   MetricPool pool;
   for (const auto& [architecture, row] : rows) {

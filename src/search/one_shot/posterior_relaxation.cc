@@ -11,7 +11,13 @@ namespace {
 class PosteriorRelaxation : public Relaxation {
  public:
   explicit PosteriorRelaxation(const RelaxationSetup& setup)
-      : options_(setup.options), posterior_(setup.space, {.spread = setup.options.spread}, setup.seed) {}
+      : options_(setup.options), posterior_(setup.space, {.spread = setup.options.spread}, setup.seed) {
+    if (!options_.exclude.empty()) {
+      fail(
+          "--exclude: the relaxation 'posterior' is a distribution over the whole space. Give a space without these "
+          "operations (--space FILE.toml).");
+    }
+  }
 
   std::vector<at::Tensor> parameters() const override { return posterior_.parameters(); }
   int candidates_at_once() const override { return 1; }

@@ -34,14 +34,14 @@ TEST(GaussianProcess, OneNoisyPointByHand) {
   EXPECT_NEAR(process.predict({100, 100}).deviation, 2, 1e-6);
 }
 
-struct Sample {
+struct Observations {
   std::vector<Vector> points;
   Vector values;
 };
 
-Sample sample(int count) {
+Observations observe(int count) {
   RandomStream random(3, "sample");
-  Sample sample;
+  Observations sample;
   for (int i = 0; i < count; ++i) {
     sample.points.push_back({random.uniform(), random.uniform()});
     sample.values.push_back(std::sin(7 * sample.points.back()[0]) + 0.1 * random.normal());
@@ -50,7 +50,7 @@ Sample sample(int count) {
 }
 
 TEST(GaussianProcess, LikelihoodGradientAgreesWithDifferences) {
-  const auto [points, values] = sample(12);
+  const auto [points, values] = observe(12);
   const auto process = [&](const Vector& logs) {
     return GaussianProcess(
         points, values,
@@ -68,7 +68,7 @@ TEST(GaussianProcess, LikelihoodGradientAgreesWithDifferences) {
 }
 
 TEST(GaussianProcess, FittingFindsWhatMatters) {
-  const auto [points, values] = sample(40);
+  const auto [points, values] = observe(40);
   RandomStream random(1, "fit");
   const auto process = GaussianProcess::fitted(points, values, random);
   // The function depends on the first coordinate only, with a deviation of 0.1 around it.

@@ -149,7 +149,7 @@ TEST_F(MetricPoolTest, WhatIsMissingIsNamed) {
   EXPECT_THAT(error_of([&] { read_metric_pool(file("a,b\n"), "trace", *space); }), HasSubstr("no column 'arch'"));
   EXPECT_THAT(error_of([&] { read_metric_pool("/nonexistent", "trace", *space); }), HasSubstr("/nonexistent"));
   EXPECT_THAT(error_of([&] { Strategy::Registry::instance().make("hnas", StrategySetting{.space = space}); }),
-              HasSubstr("--metrics FILE"));
+              HasSubstr("--pool FILE"));
 }
 
 }  // namespace

@@ -64,9 +64,9 @@ void every_combination(const std::function<void(const OneShotOptions&)>& visit) 
   }
 }
 
-// softmax, concrete and gates: Adam or SGD, 4 bilevel gradients and 1 single-level one, 3 discretisations without edge
-// weights: 15 each. simplex: 2 updates, 30. gumbel: reinforce as well, 18. controller: reinforce only, 3. single-path:
-// 2 objectives, best-sample only.
+// softmax, concrete, gates and posterior: Adam or SGD, 4 bilevel gradients and 1 single-level one, 3 discretisations
+// without edge weights: 15 each. simplex: 2 updates, 30. gumbel: reinforce as well, 18. controller: reinforce only, 3.
+// single-path and fair-path: 2 objectives, best-sample only.
 TEST(Method, EveryCombinationRunsOrIsRefusedByName) {
   int ran = 0;
   every_combination([&](const OneShotOptions& options) {
@@ -78,7 +78,7 @@ TEST(Method, EveryCombinationRunsOrIsRefusedByName) {
                                                 HasSubstr("--discretisation " + options.discretisation)))
         << describe(options);
   });
-  EXPECT_EQ(ran, 3 * 15 + 30 + 18 + 3 + 2);
+  EXPECT_EQ(ran, 4 * 15 + 30 + 18 + 3 + 2 * 2);
 }
 
 // Options that not every method can honour, away from their defaults.

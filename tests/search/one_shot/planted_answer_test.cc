@@ -17,7 +17,8 @@ constexpr int kSeeds = 4;  // half of them with the answer up and down, half fro
 std::vector<std::string> one_shot_recipes() {
   std::vector<std::string> names;
   for (const auto& name : recipe_names()) {
-    if (recipe_values(name).count("search.relaxation") > 0) names.push_back(name);
+    const RecipeValues values = recipe_values(name);
+    if (values.at(".verb") == "\"search\"" && values.count("search.relaxation") > 0) names.push_back(name);
   }
   return names;
 }
