@@ -1,5 +1,6 @@
 #include "nascent/analysis/landscape_pictures.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "nascent/core/files.h"
@@ -22,6 +23,17 @@ std::vector<double> logarithms(const std::vector<double>& values) {
   std::vector<double> all;
   for (const double value : values) all.push_back(value > 0 ? std::log10(value) : NAN);
   return all;
+}
+
+// All positive, and some a hundred times others: on a plain scale most of them would look alike.
+bool spans_decades(const std::vector<double>& values) {
+  double low = INFINITY, high = 0;
+  for (const double value : values) {
+    if (!std::isfinite(value)) continue;
+    low = std::min(low, value);
+    high = std::max(high, value);
+  }
+  return low > 0 && high > 100 * low;
 }
 
 // Writes NAME.svg, and NAME.png of its first panel; false where gnuplot does not run.
@@ -83,12 +95,15 @@ std::vector<ReportPicture> draw_landscape(const std::filesystem::path& folder, c
 
 std::vector<ReportPicture> draw_quantity(const std::filesystem::path& folder, const LossGrid& grid,
                                          const GridScene& scene, const std::string& what) {
-  return write_all(folder, scene,
-                   {{"surface", what, {grid_panel(grid, Kind::surface, scene.title, grid.loss)}, true, false},
-                    {"map",
-                     what,
-                     {grid_panel(grid, Kind::contour, scene.title, grid.loss),
-                      grid_panel(grid, Kind::heat, scene.subtitle, grid.loss)}}});
+  const bool log = spans_decades(grid.loss);
+  const std::vector<double> values = log ? logarithms(grid.loss) : grid.loss;
+  const std::string caption = log ? what + " (log base 10)" : what;
+  return write_all(
+      folder, scene,
+      {{"surface", caption, {grid_panel(grid, Kind::surface, scene.title, values)}, true, log},
+       {"map",
+        caption,
+        {grid_panel(grid, Kind::contour, scene.title, values), grid_panel(grid, Kind::heat, scene.subtitle, values)}}});
 }
 
 }  // namespace nascent

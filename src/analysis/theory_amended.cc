@@ -47,7 +47,7 @@ TheoryResult amended(const TheoryOptions& options) {
     unrolled.add((mixed * gradient).dot(mixed * hessian.llt().solve(gradient)), 0);
     const Matrix inverse = hessian.llt().solve(Matrix::Identity(kWeights, kWeights));
     const Matrix similar = inverse * mixed.transpose() * mixed * hessian;
-    form.add(smallest_eigenvalue(similar + similar.transpose()), -1e-9);
+    form.add(smallest_eigenvalue(similar + similar.transpose()), 0);
   }
   TheoryResult result{.statement = "Eq. 7: the amended term g2' has a non-negative inner product with the true term g2",
                       .claims = {product, unrolled, form}};

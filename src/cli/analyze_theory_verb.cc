@@ -1,4 +1,7 @@
 // nascent analyze theory: what the papers prove, checked by numbers.
+#include <algorithm>
+#include <cmath>
+
 #include "nascent/analysis/theory.h"
 #include "nascent/cli/verb.h"
 #include "nascent/core/files.h"
@@ -19,7 +22,7 @@ class AnalyzeTheoryVerb : public Verb {
     section.add("seed", seed_, "of the draws").at_least(0);
     section.add("out", out_, "folder for a table (.csv) and a picture (.svg) of each theory");
     table.section("run", "Where and how a run happens.")
-        .add("threads", threads_, "threads that compute; 0: one per core")
+        .add("threads", threads_, "number of compute threads; 0: one per core")
         .range(0, 1024);
   }
 
@@ -44,12 +47,14 @@ class AnalyzeTheoryVerb : public Verb {
     invocation.print(fmt::format("{}: {}.", name, result.statement));
     for (const TheoryClaim& claim : result.claims) {
       const int64_t held = claim.held(), draws = static_cast<int64_t>(claim.samples.size());
-      invocation.print(fmt::format("  {:<52} held in {:>6} of {:<6} {:<16} {} / {}: {:.3g} in the middle", claim.name,
-                                   held, draws,
-                                   held == draws  ? ""
-                                   : claim.proven ? "BROKEN"
-                                                  : "(not always)",
-                                   claim.left, claim.right, claim.median_ratio()));
+      // Against 0 there is no ratio.
+      const double ratio = claim.median_ratio();
+      invocation.print(fmt::format(
+          "  {:<52} held in {:>6} of {:<6} {:<16} {}", claim.name, held, draws,
+          held == draws  ? ""
+          : claim.proven ? "BROKEN"
+                         : "(not always)",
+          std::isfinite(ratio) ? fmt::format("{} / {}: {:.3g} in the middle", claim.left, claim.right, ratio) : ""));
       claims.push_back({{"claim", claim.name},
                         {"held", held},
                         {"draws", draws},
@@ -69,8 +74,12 @@ class AnalyzeTheoryVerb : public Verb {
       if (picture) write_file(folder / (file + ".svg"), *picture);
       if (!picture) log::warning("gnuplot could not be run, so {}.svg is missing.", file);
     };
-    write_figure(name, {ratio_panel(result)});
-    if (!result.panels.empty()) write_figure(name + "-curves", result.panels);
+    const FigurePanel ratios = ratio_panel(result);
+    const auto drawable = [](const Curve& curve) { return curve.points.size() > 1; };
+    if (std::any_of(ratios.plot.curves.begin(), ratios.plot.curves.end(), drawable)) write_figure(name, {ratios});
+    std::vector<FigurePanel> panels = result.panels;
+    for (FigurePanel& panel : panels) panel.plot.whole = false;
+    if (!panels.empty()) write_figure(name + "-curves", panels);
   }
 
   int draws_ = 300, threads_ = 0;

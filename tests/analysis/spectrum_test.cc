@@ -110,8 +110,25 @@ TEST(Spectrum, OfATinyNetworkIsThatOfItsExplicitHessian) {
   EXPECT_NEAR(job.result().smallest, exact[0].item<double>(), 1e-8);
 }
 
-// A DARTS_V2 that has learnt something: finite differences through the fused engine against exact products.
-TEST(Spectrum, FiniteAndExactProductsAgreeOnATrainedNetwork) {
+// Without ReLUs and max pools there is but one Hessian: convolutions, norms and a classifier, in single precision.
+TEST(Spectrum, FiniteAndExactProductsAreOneWhereTheLossIsSmooth) {
+  NetworkPlan plan{.space = "test", .skeleton = "test", .input = {3, 8, 8}, .classes = 4};
+  plan.cells = {plan_fixed_block(
+      plan.input, {{stage::conv(3, 6, 3), stage::batch_norm(6), stage::conv(6, 6, 1), stage::batch_norm(6)}}, false)};
+  plan.head = {stage::global_avg_pool(6), stage::linear(6, 4)};
+  Network network(plan, 2);
+  network.eval();
+  const ImageBatches batches = {
+      {drawn({12, 3, 8, 8}, 1).to(at::kFloat), at::tensor({0, 1, 2, 3, 0, 1, 2, 3, 0, 1, 2, 3}, at::kLong)}};
+  const auto exact = curvature_of(network, batches, 12, Differentiation::exact, 1);
+  const auto finite = curvature_of(network, batches, 12, Differentiation::finite, 1);
+  EXPECT_GT(exact.second, 0);
+  EXPECT_NEAR(finite.second, exact.second, 0.01 * exact.second);
+}
+
+// Of a trained DARTS_V2 they are two: finite differences see ReLUs and max pools switch, which exact products leave
+// out. That part does not fall with the step (a sixth of it changes 13.72 into 13.75, where exact products say 15.35).
+TEST(Spectrum, FiniteAndExactProductsAreNearOnATrainedNetwork) {
   DataOptions options;
   options.name = "random";
   options.shape = {3, 8, 8};
@@ -129,13 +146,11 @@ TEST(Spectrum, FiniteAndExactProductsAgreeOnATrainedNetwork) {
   trainer.restore_last();
   network->eval();
   const ImageBatches batches = load_batches(*data.evaluation(data.all()), *network);
-  // So few steps leave running statistics that do not fit the weights, and errors that are large where ReLUs switch:
-  // there finite differences see a curvature that exact products leave out.
   recalibrate(*network, batches);
   const double exact = curvature_of(*network, batches, 12, Differentiation::exact, 1).second;
   const double finite = curvature_of(*network, batches, 12, Differentiation::finite, 1).second;
   EXPECT_GT(exact, 0);
-  EXPECT_NEAR(finite, exact, 0.03 * exact);
+  EXPECT_NEAR(finite, exact, 0.15 * exact);
 }
 
 }  // namespace
