@@ -73,4 +73,8 @@ AnalysedModels open_models(const std::vector<std::string>& paths, const DataOpti
 
 DataOptions data_of_the_model() { return unknown_data(); }
 
+void settle_data(const std::vector<std::string>& paths, DataOptions& data) {
+  if (data.name.empty() && !paths.empty()) data = data_of(load_model(paths.front()), data);
+}
+
 }  // namespace nascent

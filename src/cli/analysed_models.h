@@ -34,5 +34,7 @@ AnalysedModels open_models(const std::vector<std::string>& paths, const DataOpti
 
 // What names the data, to be declared by the verb: without a name, the model's own.
 DataOptions data_of_the_model();
+// Puts that of the first model in its place, so that what is kept with a run can be resumed from.
+void settle_data(const std::vector<std::string>& paths, DataOptions& data);
 
 }  // namespace nascent

@@ -41,6 +41,7 @@ class AnalyzeLandscapeVerb : public Verb {
     models_.insert(models_.end(), invocation.arguments.begin(), invocation.arguments.end());
     options_.check();
     if (curvature_points_ == 1) fail("--curvature-points 1: a grid needs at least 2 points along each direction.");
+    settle_data(models_, data_);
   }
 
   Json run(const Invocation& invocation) override {

@@ -34,6 +34,7 @@ class AnalyzeLineVerb : public Verb {
           "there are {}.",
           models_.size());
     }
+    settle_data(models_, data_);
   }
 
   Json run(const Invocation& invocation) override {

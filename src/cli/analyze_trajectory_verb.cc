@@ -30,6 +30,7 @@ class AnalyzeTrajectoryVerb : public Verb {
   void resolve(const Invocation& invocation) override {
     models_.insert(models_.end(), invocation.arguments.begin(), invocation.arguments.end());
     options_.check();
+    settle_data(snapshots(), data_);
   }
 
   Json run(const Invocation& invocation) override {

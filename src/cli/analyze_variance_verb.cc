@@ -33,6 +33,7 @@ class AnalyzeVarianceVerb : public Verb {
     options_.check();
     if (options_.norms != "running")
       fail("--norms {}: gradients of single images need running statistics, which are constants.", options_.norms);
+    settle_data(models_, data_);
   }
 
   Json run(const Invocation& invocation) override {

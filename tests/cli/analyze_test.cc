@@ -41,11 +41,11 @@ class AnalyzeTest : public ProgramTest {
   }
 
   // Killed when there is a checkpoint and resumed, the analysis leaves the same files behind.
-  void expect_same_bytes_after_kill(const std::string& verb, const Words& models, const Words& more,
-                                    const Words& files) {
+  void expect_same_bytes_after_kill(const std::string& verb, const Words& models, const Words& more, const Words& files,
+                                    const std::string& part = "") {
     json_of(analysis(verb, models, "whole", more));
     const Words start = analysis(verb, models, "killed", more);
-    EXPECT_EQ(signalled_when(start, folder_ / "killed" / "checkpoints", 1, SIGKILL), -SIGKILL) << said();
+    EXPECT_EQ(signalled_when(start, folder_ / "killed" / part / "checkpoints", 1, SIGKILL), -SIGKILL) << said();
     const ProgramOutput resumed = nascent({"analyze", verb, "--resume", path("killed")});
     ASSERT_EQ(resumed.exit_code, 0) << resumed.err;
     for (const std::string& file : files) EXPECT_EQ(bytes("killed/" + file), bytes("whole/" + file)) << file;
@@ -98,11 +98,11 @@ TEST_F(AnalyzeTest, AKilledVarianceEndsInTheSameBytes) {
 }
 
 TEST_F(AnalyzeTest, AKilledConvergenceEndsInTheSameBytes) {
-  const Words more = with({"--connections", "1", "--channels", "4", "--cells", "3", "--epochs", "2", "--seeds",
-                           "2", "--rates", "0.025,0.1", "--accuracy", "25"},
+  const Words more = with({"--connections", "1", "--channels", "4", "--cells", "3", "--epochs", "2", "--seeds", "2",
+                           "--rates", "0.025,0.1", "--accuracy", "25"},
                           data());
   expect_same_bytes_after_kill("convergence", {"darts-v2"}, more,
-                               {"trainings.csv", "darts-v2-rate0.1.svg", "result.json"});
+                               {"trainings.csv", "darts-v2-rate0.1.svg", "result.json"}, "darts-v2-rate0.1-seed1");
   const std::string table = bytes("whole/trainings.csv");
   EXPECT_EQ(std::count(table.begin(), table.end(), '\n'), 1 + 2 * 2 * 2);
 }
@@ -113,9 +113,10 @@ TEST_F(AnalyzeTest, AGridIsRefinedFromACoarserOne) {
   json_of(analysis("landscape", {model}, "fine", {"--points", "5", "--images", "16", "--refine", path("coarse")}));
   json_of(analysis("landscape", {model}, "anew", {"--points", "5", "--images", "16"}));
   EXPECT_EQ(bytes("fine/model-1.csv"), bytes("anew/model-1.csv"));
-  refused(analysis("landscape", {model}, "other", {"--points", "5", "--seed", "2", "--refine", path("coarse")}),
+  refused(analysis("landscape", {model}, "other",
+                   {"--points", "5", "--images", "16", "--seed", "2", "--refine", path("coarse")}),
           "made with seed 1");
-  refused(analysis("landscape", {model}, "none", {"--points", "5", "--refine", path("nowhere")}),
+  refused(analysis("landscape", {model}, "none", {"--points", "5", "--images", "16", "--refine", path("nowhere")}),
           "there is no grid of these models");
 }
 
