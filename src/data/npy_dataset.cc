@@ -17,11 +17,11 @@ namespace fs = std::filesystem;
 Shape image_shape(const NpyArray& images, const fs::path& path) {
   std::vector<int64_t> sides = images.shape;
   if (sides.size() == 3) sides.insert(sides.begin() + 1, 1);
-  const bool good = sides.size() == 4 &&
-                    std::all_of(sides.begin(), sides.end(), [](int64_t side) { return side > 0; }) && sides[1] <= 64 &&
-                    sides[2] <= 4096 && sides[3] <= 4096;
-  if (good) return {static_cast<int>(sides[1]), static_cast<int>(sides[2]), static_cast<int>(sides[3])};
-  const bool channels_last = sides.size() == 4 && sides[3] <= 4;
+  const bool images_at_all = sides.size() == 4 && *std::min_element(sides.begin(), sides.end()) > 0;
+  const bool channels_last = images_at_all && sides[3] <= 4 && sides[1] > 4;
+  if (images_at_all && !channels_last && sides[1] <= 64 && sides[2] <= 4096 && sides[3] <= 4096) {
+    return {static_cast<int>(sides[1]), static_cast<int>(sides[2]), static_cast<int>(sides[3])};
+  }
   fail("{} is an array of {}; expected N x C x H x W (or N x H x W, grey), with sides up to 4096.{}", path.string(),
        fmt::join(images.shape, " x "),
        channels_last ? " Its channels come last: save numpy.transpose(x, (0, 3, 1, 2))." : "");
