@@ -65,6 +65,7 @@ Comparison::Comparison(const SearchOptions& options, Session& session) : options
   std::set<std::string> folders;
   for (const auto& recipe : recipes) folders.insert(folder_of(recipe, 1));
   if (folders.size() != recipes.size()) fail("--recipes names one twice: {}.", join(recipes, ", "));
+  for (const auto& recipe : recipes) find_recipe(recipe).require_verb("search");
   if (options.stages.trains())
     fail("--recipes compares searches; --stage2-epochs and --stage3-seeds are for one recipe.");
   const ComparisonOptions& curves = options.comparison;
@@ -85,7 +86,6 @@ Comparison::Comparison(const SearchOptions& options, Session& session) : options
 
 SearchOptions Comparison::options_for(const std::string& name, int64_t seed) const {
   const Recipe recipe = find_recipe(name);
-  recipe.require_verb("search");
   SearchOptions one;
   OptionTable table;
   one.declare(table);

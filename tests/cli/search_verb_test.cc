@@ -174,7 +174,7 @@ TEST_F(SearchVerbTest, TrainingsScaleWithTheirRecipe) {
 
 TEST_F(SearchVerbTest, RecipesAreShownAsTheyResolve) {
   const auto shown = nascent({"recipes", "gaea-pc-darts"});
-  EXPECT_THAT(shown.out, AllOf(HasSubstr("For 'nascent search'"), HasSubstr("epochs = 50  # * passes"),
+  EXPECT_THAT(shown.out, AllOf(HasSubstr("For 'nascent search'"), HasSubstr("epochs = 50  # * epochs over the training split"),
                                HasSubstr("partial = 4  # * "), HasSubstr("channels = 16  # channels"),
                                HasSubstr("seed = 1  # random seed")));
   write_file(path("again.toml"), shown.out);
