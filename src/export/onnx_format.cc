@@ -4,6 +4,7 @@
 #include "nascent/export/onnx_writer.h"
 
 #ifdef NASCENT_HAS_OPENCV
+#include <ATen/Parallel.h>
 #include <ATen/ops/from_blob.h>
 
 #include <opencv2/dnn.hpp>
@@ -18,6 +19,7 @@ at::Tensor run_opencv(const std::string& bytes, const at::Tensor& pixels) {
     cv::dnn::Net net = cv::dnn::readNetFromONNX(bytes.data(), bytes.size());
     const at::Tensor dense = pixels.contiguous();
     const std::vector<int> sides(dense.sizes().begin(), dense.sizes().end());
+    cv::setNumThreads(at::get_num_threads());
     net.setPreferableBackend(cv::dnn::DNN_BACKEND_OPENCV);
     net.setInput(cv::Mat(sides, CV_32F, dense.data_ptr()));
     cv::Mat logits = net.forward();

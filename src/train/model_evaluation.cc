@@ -1,5 +1,8 @@
 #include "nascent/train/model_evaluation.h"
 
+#include <optional>
+
+#include "nascent/core/error.h"
 #include "nascent/data/image_data.h"
 #include "nascent/nn/threads.h"
 #include "nascent/train/model.h"
@@ -17,14 +20,35 @@ void EvaluationOptions::declare(OptionTable& table) {
       .range(0, 1024);
 }
 
+namespace {
+
+// Says so where the reason that images cannot be prepared is that grey ones are taken for colours, or the reverse.
+void check_channels(const Model& model, const DataOptions& data) {
+  const Shape found = load_dataset(data, Part::test, model.data_seed)->shape();
+  if (found.channels == model.input.channels) return;
+  fail(
+      "The model takes images of {} (channels x height x width); {} has {}. Name the data it was trained on with "
+      "--data "
+      "and --path.",
+      model.input.text(), data_text(data), found.text());
+}
+
+}  // namespace
+
 ModelJudgement judge(const EvaluationOptions& options) {
   constexpr int kWorst = 10;
   use_threads(options.threads);
   const Model model = load_model(options.model);
   const DataOptions chosen = data_of(model, options.data);
-  const ImageData data(chosen, model.data_seed, model.statistics);
-  check_fits(model, data);
-  const auto loader = options.part == "test" ? data.testing() : data.evaluation(data.all());
+  std::optional<ImageData> data;
+  try {
+    data.emplace(chosen, model.data_seed, model.statistics);
+  } catch (const Error&) {
+    check_channels(model, chosen);
+    throw;
+  }
+  check_fits(model, *data);
+  const auto loader = options.part == "test" ? data->testing() : data->evaluation(data->all());
   return {chosen, model.class_names,
           judge(*model.network, *loader, static_cast<int>(model.class_names.size()), options.details ? kWorst : 0)};
 }

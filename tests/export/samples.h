@@ -9,11 +9,15 @@
 #include <vector>
 
 #include "nascent/core/random.h"
+#include "nascent/nn/threads.h"
 #include "nascent/space/plan.h"
 #include "nascent/train/model.h"
 #include "nascent/train/weights.h"
 
 namespace nascent::testing_export {
+
+// Networks this small are done before a second thread has begun; on a busy machine, waiting for it takes the time.
+inline const bool one_thread = (use_threads(1), true);
 
 inline void move_weights(Network& network) {
   at::NoGradGuard no_grad;
