@@ -1,5 +1,6 @@
 #include "nascent/cli/search_output.h"
 
+#include <algorithm>
 #include <limits>
 
 #include "nascent/core/text.h"
@@ -95,22 +96,33 @@ void print_trials(const Invocation& invocation, const Json& trials) {
   for (size_t i = lines.size() > kMost ? lines.size() - kMost : 0; i < lines.size(); ++i) invocation.print(lines[i]);
 }
 
+std::string short_training_text(const Json& entry) {
+  if (!entry.contains("valid_top1")) return "";
+  return fmt::format("{:.2f} %{}", entry["valid_top1"].get<double>(), entry["kept"].get<bool>() ? "" : " (out)");
+}
+
+std::string test_text(const Json& entry) {
+  if (!entry.contains("mean")) return "";
+  return fmt::format("{:.2f} +- {:.2f} %", entry["mean"].get<double>(), entry["deviation"].get<double>());
+}
+
 void print_stages(const Invocation& invocation, const Json& stages) {
   const Json& candidates = stages.at("candidates");
   invocation.print(fmt::format("\n{} searches found {} different cell{}.", stages.at("searches").size(),
                                candidates.size(), candidates.size() == 1 ? "" : "s"));
-  invocation.print(
-      fmt::format("{:>9}  {:>12}  {:>17}  {:>18}  cell", "candidate", "seeds", "short training", "test accuracy"));
+  // A stage that was not asked for has no column.
+  const auto any_has = [&](const char* key) {
+    return std::any_of(candidates.begin(), candidates.end(), [&](const Json& entry) { return entry.contains(key); });
+  };
+  const bool judged = any_has("valid_top1"), tested = any_has("mean");
+  invocation.print(fmt::format("{:>9}  {:>12}{}{}  cell", "candidate", "seeds",
+                               judged ? fmt::format("  {:>17}", "short training") : "",
+                               tested ? fmt::format("  {:>18}", "test accuracy") : ""));
   for (const auto& entry : candidates) {
-    const std::string judged =
-        entry.contains("valid_top1")
-            ? fmt::format("{:.2f} %{}", entry["valid_top1"].get<double>(), entry["kept"].get<bool>() ? "" : " (out)")
-            : "";
-    const std::string tested = entry.contains("mean") ? fmt::format("{:.2f} +- {:.2f} %", entry["mean"].get<double>(),
-                                                                    entry["deviation"].get<double>())
-                                                      : "";
-    invocation.print(fmt::format("{:>9}  {:>12}  {:>17}  {:>18}  {}", entry["candidate"].get<int>(),
-                                 list_text(entry["found_by_seeds"]), judged, tested, entry["cell"].get<std::string>()));
+    std::string line = fmt::format("{:>9}  {:>12}", entry["candidate"].get<int>(), list_text(entry["found_by_seeds"]));
+    if (judged) line += fmt::format("  {:>17}", short_training_text(entry));
+    if (tested) line += fmt::format("  {:>18}", test_text(entry));
+    invocation.print(fmt::format("{}  {}", line, entry["cell"].get<std::string>()));
   }
 }
 

@@ -352,5 +352,26 @@ TEST_F(FirstHour, ResultsCarryWhatOneAsksFirst) {
   }
 }
 
+// There were empty columns, no rank, regret or mean, and the folder's genotype was seed 1's, unsaid.
+TEST_F(FirstHour, SeveralSeedsSayWhereTheyStandAndWhichWasChosen) {
+  std::string csv = "arch,random_valid12,random_test12\n";
+  for (int code = 0; code < 64; ++code) {
+    const auto op = [&](int edge) { return (code >> edge & 1) != 0 ? "nor_conv_1x1" : "skip_connect"; };
+    csv += fmt::format("|{}~0|+|{}~0|{}~1|+|{}~0|{}~1|{}~2|,{},{}\n", op(0), op(1), op(2), op(3), op(4), op(5),
+                       40 + 0.1 * code, 50 + 0.1 * code);
+  }
+  write_file(path("t.csv"), csv);
+  json_of({"table", "import", path("t.csv"), "--out", path("t.table")});
+  const auto words = tiny({"search", "--space", "nasbench201", "--exclude", "none,nor_conv_3x3,avg_pool_3x3", "--seeds",
+                           "2", "--table", path("t.table"), "--out", path("run")});
+  const auto printed = nascent(words);
+  EXPECT_EQ(printed.exit_code, 0) << printed.err;
+  EXPECT_THAT(printed.out, AllOf(HasSubstr("regret"), HasSubstr("mean  random"), HasSubstr("Chosen: candidate 1, by"),
+                                 Not(HasSubstr("short training")), Not(HasSubstr("test accuracy"))));
+  const Json result = Json::parse(read_file(path("run/result.json")));
+  EXPECT_TRUE(result.at("stages").at("table").at("random").at("regret").at("mean").is_number());
+  EXPECT_EQ(result.at("stages").at("searches")[1].at("table").at("random").at("of"), 64);
+}
+
 }  // namespace
 }  // namespace nascent
