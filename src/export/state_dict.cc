@@ -70,7 +70,11 @@ class StateDictReader {
                                                    value.object_name() == "torch._utils._rebuild_parameter");
   }
 
-  const PickleValue& state_dict(const PickleValue& root) const {
+  const PickleValue& state_dict(const PickleValue& saved) const {
+    // C++ says of a dict which types it holds: restore_type_tag(dict, "Dict[str, Tensor]").
+    const bool tagged = saved.is(PickleValue::Kind::object) &&
+                        saved.object_name() == "torch.jit._pickle.restore_type_tag" && !saved.items().empty();
+    const PickleValue& root = tagged ? *saved.items()[0] : saved;
     if (!root.is(PickleValue::Kind::dict)) {
       fail("{} holds {}, not a state dict. Save that instead: torch.save(model.state_dict(), FILE).", origin_,
            root.kind_name());
