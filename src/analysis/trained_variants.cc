@@ -21,8 +21,13 @@ std::string part_name(const std::string& variant, double rate, int64_t seed) {
 
 void read_curves(const std::filesystem::path& folder, TrainedVariant& trained) {
   const EventStore events(folder / "events.sqlite", EventStore::Access::read);
-  trained.loss = events.series("epoch", "valid_loss");
-  trained.top1 = events.series("epoch", "valid_top1");
+  // Where images are held out, a training watches those instead of the test part.
+  const auto series = [&](const std::string& what) {
+    const Points test = events.series("epoch", "test_" + what);
+    return test.empty() ? events.series("epoch", "valid_" + what) : test;
+  };
+  trained.loss = series("loss");
+  trained.top1 = series("top1");
   if (!trained.top1.empty()) trained.final_top1 = trained.top1.back().second;
 }
 

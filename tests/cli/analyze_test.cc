@@ -105,6 +105,10 @@ TEST_F(AnalyzeTest, AKilledConvergenceEndsInTheSameBytes) {
                                {"trainings.csv", "darts-v2-rate0.1.svg", "result.json"}, "darts-v2-rate0.1-seed1");
   const std::string table = bytes("whole/trainings.csv");
   EXPECT_EQ(std::count(table.begin(), table.end(), '\n'), 1 + 2 * 2 * 2);
+  for (const Json& training : Json::parse(bytes("whole/result.json"))["trainings"]) {
+    EXPECT_TRUE(training["diverged"] == true || training["mean_loss"].get<double>() > 0.1) << training;
+    EXPECT_TRUE(training["diverged"] == true || training["final_top1"].get<double>() > 1) << training;
+  }
 }
 
 TEST_F(AnalyzeTest, AGridIsRefinedFromACoarserOne) {
