@@ -118,7 +118,8 @@ double topology_seconds(int rounds) {
   const auto space = find_space("nasbench201");
   return medians({[&] {
                    double depth = 0;
-                   for (int64_t i = 0; i < 15625; ++i) depth += topology_of(space->at(static_cast<double>(i)).cells.front()).depth;
+                   for (int64_t i = 0; i < 15625; ++i)
+                     depth += topology_of(space->at(static_cast<double>(i)).cells.front()).depth;
                    if (depth <= 0) fmt::print("impossible\n");
                  }},
                  rounds)[0];

@@ -21,7 +21,7 @@ class PredictVerb : public Verb {
         .add("form", form_, "how predictions are printed; jsonl: one JSON object per line")
         .one_of({"table", "csv", "jsonl"});
     table.section("run", "Where and how a run happens.")
-        .add("threads", threads_, "threads that compute; 0: one per core")
+        .add("threads", threads_, "number of compute threads; 0: one per core")
         .range(0, 1024);
   }
 

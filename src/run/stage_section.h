@@ -1,5 +1,5 @@
-// The report of several searches: in three stages, what each found and how the cells fared in training; in a comparison,
-// the figures of every recipe.
+// The report of several searches: in three stages, what each found and how the cells fared in training; in a
+// comparison, the figures of every recipe.
 #pragma once
 
 #include <string>

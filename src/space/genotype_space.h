@@ -8,8 +8,8 @@
 
 namespace nascent {
 
-// The space of the genotype that find_genotype() knows as `genotype`: `space` where one is given, the copy that a search
-// in a space of the user's own keeps in its folder, and otherwise the one that the genotype names.
+// The space of the genotype that find_genotype() knows as `genotype`: `space` where one is given, the copy that a
+// search in a space of the user's own keeps in its folder, and otherwise the one that the genotype names.
 std::shared_ptr<const Space> space_of_genotype(const std::string& genotype, const std::string& space = "");
 
 }  // namespace nascent

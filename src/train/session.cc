@@ -28,8 +28,8 @@ void Session::begin(const std::string& name, RunFacts facts, std::optional<uint3
     std::vector<std::string> command = {"nascent", start_.verb};
     command.insert(command.end(), start_.command.begin(), start_.command.end());
     if (!start_.recipe.empty()) facts.insert(facts.begin(), {kRecipe, start_.recipe});
-    directory_ = RunDirectory::create(run_.out, {start_.verb, name, version(), command, std::move(facts), data}, options_,
-                                      run_.overwrite);
+    directory_ = RunDirectory::create(run_.out, {start_.verb, name, version(), command, std::move(facts), data},
+                                      options_, run_.overwrite);
   }
   events_ = std::make_unique<EventStore>(directory_->events_path());
   checkpoints_ = std::make_unique<CheckpointStore>(directory_->checkpoints_path());

@@ -174,9 +174,10 @@ TEST_F(SearchVerbTest, TrainingsScaleWithTheirRecipe) {
 
 TEST_F(SearchVerbTest, RecipesAreShownAsTheyResolve) {
   const auto shown = nascent({"recipes", "gaea-pc-darts"});
-  EXPECT_THAT(shown.out, AllOf(HasSubstr("For 'nascent search'"), HasSubstr("epochs = 50  # * epochs over the training split"),
-                               HasSubstr("partial = 4  # * "), HasSubstr("channels = 16  # channels"),
-                               HasSubstr("seed = 1  # random seed")));
+  EXPECT_THAT(shown.out,
+              AllOf(HasSubstr("For 'nascent search'"), HasSubstr("epochs = 50  # * epochs over the training split"),
+                    HasSubstr("partial = 4  # * "), HasSubstr("channels = 16  # channels"),
+                    HasSubstr("seed = 1  # random seed")));
   write_file(path("again.toml"), shown.out);
   const Json again = json_of({"recipes", path("again.toml")}), first = json_of({"recipes", "gaea-pc-darts"});
   EXPECT_EQ(again.at("options"), first.at("options")) << "what is printed is an option file";

@@ -66,7 +66,7 @@ TEST_F(AttackSectionTest, FiguresHaveTheirNumbersBesideThem) {
   RunDirectory run = make();
   write_attack_figures(sample_result(), run.path() / "figures");
   const std::string csv = read_file(run.path() / "figures" / "robust-accuracy.csv");
-  EXPECT_THAT(csv, AllOf(HasSubstr("eps,curve,accuracy"), HasSubstr("0,\"attacker knows all\",90,90,90"),
+  EXPECT_THAT(csv, AllOf(HasSubstr("eps,curve,accuracy"), HasSubstr("0,\"ensemble, all members known\",90,90,90"),
                          HasSubstr("0.03,\"attacked member\",20.5,19,22")));
   EXPECT_THAT(read_file(run.path() / "figures" / "attack-defence.csv"), HasSubstr("0.01,\"a\",20,60,10"));
   EXPECT_THAT(read_file(run.path() / "figures" / "attack-defence.svg"),
