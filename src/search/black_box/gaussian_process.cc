@@ -1,5 +1,6 @@
 #include "nascent/search/black_box/gaussian_process.h"
 
+#include <Eigen/Cholesky>
 #include <algorithm>
 #include <cassert>
 #include <cmath>
@@ -27,57 +28,45 @@ double scaled_distance(const Vector& a, const Vector& b, const Vector& lengths) 
   return std::sqrt(squares);
 }
 
+// Square matrices are kept as their rows, one after another; of symmetric and triangular ones only the lower triangle
+// counts.
+using RowMatrix = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+
+Eigen::Map<const RowMatrix> square(const Vector& matrix, size_t n) {
+  return {matrix.data(), static_cast<Eigen::Index>(n), static_cast<Eigen::Index>(n)};
+}
+
+Eigen::Map<Eigen::VectorXd> column(Vector& values) { return {values.data(), static_cast<Eigen::Index>(values.size())}; }
+
 // Replaces the lower triangle of a symmetric matrix by its Cholesky factor; false where it is not positive definite.
 bool factorise(Vector& matrix, size_t n) {
-  for (size_t row = 0; row < n; ++row) {
-    for (size_t column = 0; column <= row; ++column) {
-      double sum = matrix[row * n + column];
-      for (size_t k = 0; k < column; ++k) sum -= matrix[row * n + k] * matrix[column * n + k];
-      if (row == column && !(sum > 0)) return false;
-      matrix[row * n + column] = row == column ? std::sqrt(sum) : sum / matrix[column * n + column];
-    }
-  }
-  return true;
+  Eigen::Map<RowMatrix> rows(matrix.data(), static_cast<Eigen::Index>(n), static_cast<Eigen::Index>(n));
+  const Eigen::LLT<Eigen::Ref<RowMatrix>, Eigen::Lower> in_place(rows);
+  return in_place.info() == Eigen::Success && rows.diagonal().allFinite();
 }
 
 // Solves L x = b.
 Vector solve_lower(const Vector& factor, Vector b) {
-  const size_t n = b.size();
-  for (size_t row = 0; row < n; ++row) {
-    for (size_t k = 0; k < row; ++k) b[row] -= factor[row * n + k] * b[k];
-    b[row] /= factor[row * n + row];
-  }
+  auto x = column(b);
+  const auto rows = square(factor, b.size());
+  rows.triangularView<Eigen::Lower>().solveInPlace(x);
   return b;
 }
 
 // Solves L^T x = b.
 Vector solve_upper(const Vector& factor, Vector b) {
-  const size_t n = b.size();
-  for (size_t row = n; row-- > 0;) {
-    for (size_t k = row + 1; k < n; ++k) b[row] -= factor[k * n + row] * b[k];
-    b[row] /= factor[row * n + row];
-  }
+  auto x = column(b);
+  const auto rows = square(factor, b.size());
+  rows.transpose().triangularView<Eigen::Upper>().solveInPlace(x);
   return b;
 }
 
-// The lower triangle of (L L^T)^-1 = W^T W with W = L^-1; inner loops run along rows.
-Vector inverse(const Vector& factor, size_t n) {
-  Vector w(n * n), product(n * n);
-  for (size_t row = 0; row < n; ++row) {
-    for (size_t k = 0; k < row; ++k) {
-      for (size_t column = 0; column <= k; ++column) w[row * n + column] -= factor[row * n + k] * w[k * n + column];
-    }
-    w[row * n + row] = 1;
-    for (size_t column = 0; column <= row; ++column) w[row * n + column] /= factor[row * n + row];
-  }
-  for (size_t k = 0; k < n; ++k) {
-    for (size_t row = 0; row <= k; ++row) {
-      for (size_t column = 0; column <= row; ++column) {
-        product[row * n + column] += w[k * n + row] * w[k * n + column];
-      }
-    }
-  }
-  return product;
+// (L L^T)^-1 = W^T W with W = L^-1.
+RowMatrix inverse(const Vector& factor, size_t n) {
+  RowMatrix w = RowMatrix::Identity(static_cast<Eigen::Index>(n), static_cast<Eigen::Index>(n));
+  const auto rows = square(factor, n);
+  rows.triangularView<Eigen::Lower>().solveInPlace(w);
+  return w.transpose() * w;
 }
 
 double normal_density(double z) { return std::exp(-0.5 * z * z) / std::sqrt(2 * std::numbers::pi); }
@@ -134,12 +123,14 @@ double GaussianProcess::log_likelihood() const {
 // 1/2 tr((w w^T - K^-1) dK), summed over the derivative dK by each parameter's logarithm.
 Vector GaussianProcess::likelihood_gradient() const {
   const size_t n = size(), dimensions = parameters_.lengths.size();
-  const Vector inverted = inverse(factor_, n);
+  const RowMatrix inverted = inverse(factor_, n);
   Vector gradient(dimensions + 2);
   for (size_t row = 0; row < n; ++row) {
     for (size_t column = 0; column <= row; ++column) {
       const double twice = row == column ? 1 : 2;  // the matrix is symmetric
-      const double weight = 0.5 * twice * (weights_[row] * weights_[column] - inverted[row * n + column]);
+      const double weight = 0.5 * twice *
+                            (weights_[row] * weights_[column] -
+                             inverted(static_cast<Eigen::Index>(row), static_cast<Eigen::Index>(column)));
       const double distance = scaled_distance(points_[row], points_[column], parameters_.lengths);
       gradient[0] += weight * parameters_.signal * matern52(distance);
       const double slope = parameters_.signal * 5 / 3 * (1 + kRoot5 * distance) * std::exp(-kRoot5 * distance);
