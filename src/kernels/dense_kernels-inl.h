@@ -240,15 +240,22 @@ template <int kVectors, class D>
 HWY_INLINE void dense_weights_columns(D d, RowPairs pairs, int ci, ptrdiff_t step, int co, float* gradients) {
   constexpr int kInputs = kAccumulators / kVectors;
   int k = 0;
-  const auto next = [&](int inputs) {
-    k += inputs;
+  const auto advance = [&](int inputs) {
     pairs.in.pixels += inputs;
     gradients += static_cast<ptrdiff_t>(inputs) * co;
   };
-  for (; ci - k >= kInputs && !(kInputs == 6 && ci - k == 8); next(kInputs))
+  for (; ci - k >= kInputs && !(kInputs == 6 && ci - k == 8); k += kInputs) {
     dense_weights_tile<kInputs, kVectors>(d, pairs, step, co, gradients);
-  for (; ci - k >= 4; next(4)) dense_weights_tile<4, kVectors>(d, pairs, step, co, gradients);
-  for (; k < ci; next(1)) dense_weights_tile<1, kVectors>(d, pairs, step, co, gradients);
+    advance(kInputs);
+  }
+  for (; ci - k >= 4; k += 4) {
+    dense_weights_tile<4, kVectors>(d, pairs, step, co, gradients);
+    advance(4);
+  }
+  for (; k < ci; ++k) {
+    dense_weights_tile<1, kVectors>(d, pairs, step, co, gradients);
+    advance(1);
+  }
 }
 
 // Four inputs and four outputs, as in dense_quads().

@@ -82,7 +82,7 @@ std::vector<Comparison::Result> results_of(const std::vector<Json>& results) {
   std::vector<Comparison::Result> rows;
   for (size_t run = 0; run < results.size(); ++run) {
     for (const auto& [key, value] : result_numbers(results[run])) {
-      auto row = std::find_if(rows.begin(), rows.end(), [&](const auto& known) { return known.key == key; });
+      auto row = std::find_if(rows.begin(), rows.end(), [&key = key](const auto& known) { return known.key == key; });
       if (row == rows.end()) {
         row = rows.insert(rows.end(), Comparison::Result{key, std::vector<std::optional<double>>(results.size())});
       }

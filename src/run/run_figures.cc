@@ -25,7 +25,7 @@ std::optional<RunFigure> run_figure(const Json& result) {
       {"test_top1", "Test accuracy"}, {"valid_top1", "Validation accuracy"}, {"top1", "Accuracy"}};
   const auto numbers = result_numbers(result);
   for (const auto& [name, label] : kKnown) {
-    const auto found = std::find_if(numbers.begin(), numbers.end(), [&](const auto& number) {
+    const auto found = std::find_if(numbers.begin(), numbers.end(), [&name = name](const auto& number) {
       return number.first == name || number.first.ends_with("." + name);
     });
     if (found != numbers.end()) return RunFigure{found->first, label, found->second};
