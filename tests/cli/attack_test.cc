@@ -80,12 +80,9 @@ TEST_F(AttackTest, KilledAtAnyMomentResumeEndsTheSame) {
         "1",         "--threads", "1",       "--eps",   "4/255",    "--steps", "8",
         "--queries", "60",        "--batch", "2"};
   };
-  const auto undisturbed = seconds_of(command("whole"));
+  json_of(command("whole"));
   for (const auto& [parts, signal] : {std::pair("killed", SIGKILL), std::pair("stopped", SIGINT)}) {
-    // Once with something done and much to do, however busy the machine is; then at any moment.
-    const int code = signalled_when(command(parts), folder_ / parts / "checkpoints", 1, signal);
-    EXPECT_EQ(code, signal == SIGINT ? 130 : -signal) << said();
-    stopped_until_it_ends(command(parts), parts, undisturbed, signal);
+    EXPECT_GE(stopped_until_it_ends(command(parts), parts, signal), 1);
     for (const std::string name : {"/result.json", "/adversarial.nascent", "/figures/robust-accuracy.csv"}) {
       EXPECT_EQ(bytes("whole" + name), bytes(parts + name)) << name;
     }

@@ -51,21 +51,6 @@ class EnsembleVerbTest : public ProgramTest {
     EXPECT_EQ(result.exit_code, 2) << result.err;
     EXPECT_THAT(result.err, HasSubstr(text));
   }
-  // Kills and resumes until the run ends by itself; says how often.
-  int killed_until_it_ends(const std::vector<std::string>& start, const std::string& out,
-                           std::chrono::duration<double> undisturbed) const {
-    for (int kills = 0; kills < 40; ++kills) {
-      const auto delay = undisturbed * (0.35 + 0.05 * (kills % 4)) * std::pow(1.15, kills);
-      const bool begun = std::filesystem::exists(folder_ / out / "run.json");
-      const int code = signalled(begun ? std::vector<std::string>{start[0], start[1], "--resume", path(out)} : start,
-                                 std::chrono::duration_cast<std::chrono::milliseconds>(delay), SIGKILL);
-      if (code == 0) return kills;
-      EXPECT_EQ(code, -SIGKILL) << said();
-      if (code != -SIGKILL) return kills;
-    }
-    ADD_FAILURE() << "still at work: " << said();
-    return 0;
-  }
 };
 
 TEST_F(EnsembleVerbTest, TheFirstWordAloneListsTheActions) {
@@ -200,12 +185,12 @@ TEST_F(EnsembleVerbTest, BestResponseLearnsBesideTheSupernet) {
 
 TEST_F(EnsembleVerbTest, KilledAndResumedItEndsInTheSameBytes) {
   const std::vector<std::string> more = {"--method", "mc", "--checkpoint-steps", "1"};
-  const auto seconds = seconds_of(search("whole", more));
-  EXPECT_GE(killed_until_it_ends(search("killed", more), "killed", seconds), 1);
+  json_of(search("whole", more));
+  EXPECT_GE(stopped_until_it_ends(search("killed", more), "killed", SIGKILL), 1);
   for (const std::string name : {"ensemble.json", "posterior/posterior.nascent", "genotype.json"})
     EXPECT_EQ(bytes("whole/" + name), bytes("killed/" + name)) << name;
-  const auto training = seconds_of(train("whole", "trained"));
-  EXPECT_GE(killed_until_it_ends(joined(train("whole", "again"), {"--checkpoint-steps", "1"}), "again", training), 1);
+  json_of(train("whole", "trained"));
+  EXPECT_GE(stopped_until_it_ends(joined(train("whole", "again"), {"--checkpoint-steps", "1"}), "again", SIGKILL), 1);
   EXPECT_EQ(bytes("trained/ensemble.nascent"), bytes("again/ensemble.nascent"));
 }
 

@@ -7,9 +7,9 @@
 #include <unistd.h>
 
 #include <chrono>
-#include <cmath>
 #include <filesystem>
 #include <functional>
+#include <set>
 #include <string>
 #include <thread>
 #include <vector>
@@ -51,18 +51,28 @@ class ProgramTest : public testing::Test {
         arguments, [&](pid_t) { std::this_thread::sleep_for(delay); }, signal);
   }
 
-  // Starts a run, stops it by a signal at random moments and resumes it until it ends by itself; returns how often it
-  // was stopped. The moments are parts of the time that it takes undisturbed: the first two are too early for any
-  // machine to end before them, and the later ones come so much later that none is too slow or too busy to get on.
-  int stopped_until_it_ends(const std::vector<std::string>& start, const std::string& out,
-                            std::chrono::duration<double> undisturbed, int signal) const {
+  // Starts a run, stops it by a signal again and again, and resumes it until it ends by itself; returns how often it
+  // was stopped. A stop comes when the run has kept something new, and a random moment later: counted by work and not
+  // by the clock, no machine is too fast to be stopped nor too busy to get on. Later stops wait for more.
+  int stopped_until_it_ends(const std::vector<std::string>& start, const std::string& out, int signal) const {
     RandomStream random(2, "stop");
     for (int stops = 0; stops < 60; ++stops) {
-      const auto delay = undisturbed * (0.3 + 0.01 * random.below(15)) * std::pow(1.08, stops);
+      const size_t news = 1 + random.below(1 + 2 * stops * stops);
+      const auto after = std::chrono::milliseconds(random.below(25));
+      const std::set<std::string> before = kept_files(folder_ / out);
       // Stopped before there was a run, it is begun again.
       const bool begun = std::filesystem::exists(folder_ / out / "run.json");
-      const int code = signalled(begun ? std::vector<std::string>{start[0], "--resume", path(out)} : start,
-                                 std::chrono::duration_cast<std::chrono::milliseconds>(delay), signal);
+      const int code = signalled(
+          begun ? resumed(start, out) : start,
+          [&](pid_t child) {
+            std::set<std::string> seen = before;
+            while (!has_ended(child) && seen.size() < before.size() + news) {
+              seen.merge(kept_files(folder_ / out));
+              std::this_thread::sleep_for(std::chrono::milliseconds(2));
+            }
+            std::this_thread::sleep_for(after);
+          },
+          signal);
       if (code == 0) return stops;
       const bool stopped = code == -signal || (signal == SIGINT && code == 130);
       EXPECT_TRUE(stopped) << "exit code " << code << ": " << said();
@@ -70,13 +80,6 @@ class ProgramTest : public testing::Test {
     }
     ADD_FAILURE() << "still at work: " << said();
     return 0;
-  }
-
-  // Runs to success and returns how long that took.
-  static std::chrono::duration<double> seconds_of(const std::vector<std::string>& arguments) {
-    const auto start = std::chrono::steady_clock::now();
-    json_of(arguments);
-    return std::chrono::steady_clock::now() - start;
   }
 
   // Signals when the files of a folder hold so many bytes: however fast the machine is, something has been done then.
@@ -89,11 +92,7 @@ class ProgramTest : public testing::Test {
       return sum;
     };
     const auto wait = [&](pid_t child) {
-      const auto ended = [&] {
-        siginfo_t info{};
-        return waitid(P_PID, child, &info, WEXITED | WNOHANG | WNOWAIT) != 0 || info.si_pid == child;
-      };
-      while (!ended() && written() < bytes) std::this_thread::sleep_for(std::chrono::milliseconds(20));
+      while (!has_ended(child) && written() < bytes) std::this_thread::sleep_for(std::chrono::milliseconds(20));
     };
     return signalled(arguments, wait, signal);
   }
@@ -102,6 +101,31 @@ class ProgramTest : public testing::Test {
   std::string said() const { return read_file(path("said.txt")); }
 
   std::filesystem::path folder_;
+
+  static bool has_ended(pid_t child) {
+    siginfo_t info{};
+    return waitid(P_PID, child, &info, WEXITED | WNOHANG | WNOWAIT) != 0 || info.si_pid == child;
+  }
+
+  // What a run has kept so far of its work and that of its parts: checkpoints and results.
+  static std::set<std::string> kept_files(const std::filesystem::path& run) {
+    std::set<std::string> names;
+    std::error_code error;  // files come and go meanwhile
+    for (std::filesystem::recursive_directory_iterator entry(run, error), end; !error && entry != end;
+         entry.increment(error)) {
+      const std::string name = entry->path().filename();
+      if (name.starts_with("checkpoint-") || name == "result.json") names.insert(entry->path());
+    }
+    return names;
+  }
+
+  // The command that goes on with a run: the verb, of one or two words, and the run.
+  std::vector<std::string> resumed(const std::vector<std::string>& start, const std::string& out) const {
+    std::vector<std::string> words = {start[0]};
+    if (!start[1].starts_with("-") && start[1].find('/') == std::string::npos) words.push_back(start[1]);
+    words.insert(words.end(), {"--resume", path(out)});
+    return words;
+  }
 
   // Starts the program, and sends it a signal once `wait` returns, which is called with its process.
   int signalled(std::vector<std::string> arguments, const std::function<void(pid_t)>& wait, int signal) const {
