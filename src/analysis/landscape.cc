@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "nascent/core/error.h"
+#include "nascent/run/paired_test.h"
 #include "nascent/table/csv.h"
 
 namespace nascent {
@@ -206,6 +207,29 @@ LandscapeNumbers numbers_of(const LossGrid& grid) {
     numbers.steepness += (loss(range / 2) - numbers.centre) / (range / 2) / kRays;
   }
   return numbers;
+}
+
+std::vector<double> finite_of(const std::vector<double>& values) {
+  std::vector<double> finite;
+  for (const double value : values) {
+    if (std::isfinite(value)) finite.push_back(value);
+  }
+  return finite;
+}
+
+Json spread_of(const std::vector<LandscapeNumbers>& grids) {
+  Json all = Json::object();
+  for (const auto& [name, number] : {std::pair("flat_share", &LandscapeNumbers::flat_share),
+                                     std::pair("convex_radius", &LandscapeNumbers::convex_radius),
+                                     std::pair("steepness", &LandscapeNumbers::steepness)}) {
+    std::vector<double> values;
+    for (const LandscapeNumbers& grid : grids) values.push_back(grid.*number);
+    const std::vector<double> finite = finite_of(values);
+    if (finite.empty()) continue;
+    const MeanAndDeviation found = mean_and_deviation(finite);
+    all[name] = {{"mean", found.mean}, {"deviation", found.deviation}};
+  }
+  return all;
 }
 
 Json LandscapeNumbers::to_json() const {

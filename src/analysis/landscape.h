@@ -55,6 +55,10 @@ struct LandscapeNumbers {
   Json to_json() const;
 };
 LandscapeNumbers numbers_of(const LossGrid& grid);
+// Mean and standard deviation of the shares, radii and slopes of several grids.
+Json spread_of(const std::vector<LandscapeNumbers>& grids);
+// The numbers of a grid that are no holes.
+std::vector<double> finite_of(const std::vector<double>& values);
 
 // "alpha,beta,loss,top1" by line, or other names where other things were measured.
 std::string grid_csv(const LossGrid& grid, const std::string& first = "loss", const std::string& second = "top1");

@@ -36,16 +36,30 @@ bool spans_decades(const std::vector<double>& values) {
   return low > 0 && high > 100 * low;
 }
 
+// A PNG stands alone, so its words are in the drawing: what runs along its axes and what its colours mean. `what` is
+// one of this file's own captions; names of models never get into a script.
+GnuplotScript with_words(GnuplotScript script, bool surface, const std::string& what) {
+  const std::string colour = axis_colour();
+  script.text = fmt::format(
+                    "set encoding utf8\nset title '{}' textcolor {}\nset xlabel 'α' textcolor {}\nset ylabel 'β'{} "
+                    "textcolor {}\n",
+                    what, colour, colour, surface ? "" : " norotate", colour) +
+                script.text;
+  script.height += 40;
+  return script;
+}
+
 // Writes NAME.svg, and NAME.png of its first panel; false where gnuplot does not run.
 bool write_drawing(const std::filesystem::path& folder, const std::string& name,
-                   const std::vector<PicturePanel>& panels) {
+                   const std::vector<PicturePanel>& panels, bool surface, const std::string& what) {
   const auto picture = draw_picture(panels);
   if (!picture) {
     log::warning("gnuplot could not be run, so there are no pictures, only tables.");
     return false;
   }
   write_file(folder / (name + ".svg"), *picture);
-  if (const auto png = draw_png(panels[0].script)) write_file(folder / (name + ".png"), *png);
+  if (const auto png = draw_png(with_words(panels[0].script, surface, what)))
+    write_file(folder / (name + ".png"), *png);
   return true;
 }
 
@@ -60,7 +74,7 @@ std::vector<ReportPicture> write_all(const std::filesystem::path& folder, const 
   std::vector<ReportPicture> pictures;
   for (const Drawn& one : drawn) {
     const std::string name = scene.file + "-" + one.name;
-    if (!write_drawing(folder, name, one.panels)) return pictures;
+    if (!write_drawing(folder, name, one.panels, one.surface, one.caption)) return pictures;
     pictures.push_back({.group = scene.group,
                         .file = name + ".svg",
                         .caption = one.caption + " " + scene.facts,
@@ -104,6 +118,26 @@ std::vector<ReportPicture> draw_quantity(const std::filesystem::path& folder, co
        {"map",
         caption,
         {grid_panel(grid, Kind::contour, scene.title, values), grid_panel(grid, Kind::heat, scene.subtitle, values)}}});
+}
+
+std::vector<ReportPicture> draw_density(const std::filesystem::path& folder, const SpectrumResult& found,
+                                        const GridScene& scene) {
+  constexpr double kLeastDensity = 1e-7;  // what is drawn as nothing
+  if (found.nodes.empty()) return {};
+  std::string table = "eigenvalue,weight\n";
+  for (size_t i = 0; i < found.nodes.size(); ++i) table += fmt::format("{},{}\n", found.nodes[i], found.weights[i]);
+  write_file(folder / (scene.file + ".csv"), table);
+  Curve curve{"density", {}};
+  for (const auto& [place, density] : found.smoothed(found.smoothing_width(), 400)) {
+    curve.points.emplace_back(place, std::log10(std::max(density, kLeastDensity)));
+  }
+  FigurePanel panel{scene.title, "eigenvalue", "log10 of the density", {{curve}}};
+  panel.plot.width = 520, panel.plot.height = 240, panel.plot.whole = false;
+  const auto picture = draw_figure({panel});
+  if (!picture) return {};
+  write_file(folder / (scene.file + ".svg"), *picture);
+  return {
+      {.group = scene.group, .file = scene.file + ".svg", .caption = "Spectral density of the Hessian " + scene.facts}};
 }
 
 }  // namespace nascent

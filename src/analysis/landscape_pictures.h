@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "nascent/analysis/landscape.h"
+#include "nascent/analysis/spectrum.h"
 #include "nascent/run/picture_section.h"
 
 namespace nascent {
@@ -27,5 +28,9 @@ std::vector<ReportPicture> draw_landscape(const std::filesystem::path& folder, c
 // Another quantity than the loss: heat map and surface of the first number. `what` begins the caption.
 std::vector<ReportPicture> draw_quantity(const std::filesystem::path& folder, const LossGrid& grid,
                                          const GridScene& scene, const std::string& what);
+
+// The spectral density as a curve and a table; nothing where none was measured.
+std::vector<ReportPicture> draw_density(const std::filesystem::path& folder, const SpectrumResult& found,
+                                        const GridScene& scene);
 
 }  // namespace nascent

@@ -5,6 +5,7 @@
 #include <Eigen/Eigenvalues>
 #include <cmath>
 
+#include "nascent/analysis/no_events.h"
 #include "nascent/core/error.h"
 #include "nascent/core/random.h"
 #include "nascent/train/loss.h"
@@ -39,7 +40,7 @@ Tridiagonal solve(const at::Tensor& alpha, const at::Tensor& beta) {
 // rounding, and the curvature of a trained network changes within such a step.
 double relative_move(const at::Tensor& weight) { return weight.scalar_type() == at::kDouble ? 5e-5 : 5e-3; }
 
-Tensors central_difference(const LossFunction& loss, const Tensors& x, const Tensors& v) {
+Tensors central_difference(const LossFunction& loss, const Tensors& x, const Tensors& v, double relative) {
   double fastest = 0;
   Tensors saved;
   for (size_t i = 0; i < x.size(); ++i) {
@@ -47,7 +48,7 @@ Tensors central_difference(const LossFunction& loss, const Tensors& x, const Ten
     if (size > 0) fastest = std::max(fastest, v[i].norm().item<double>() / size);
     saved.push_back(x[i].detach().clone());
   }
-  const double step = fastest > 0 ? relative_move(x[0]) / fastest : 1e-3;
+  const double step = fastest > 0 ? relative / fastest : 1e-3;
   const auto move = [&](double by) {
     at::NoGradGuard no_grad;
     for (size_t i = 0; i < x.size(); ++i) {
@@ -67,8 +68,8 @@ Tensors central_difference(const LossFunction& loss, const Tensors& x, const Ten
 
 }  // namespace
 
-HessianOperator::HessianOperator(Network& network, ImageBatches batches, Differentiation how)
-    : network_(&network), batches_(std::move(batches)), how_(how) {
+HessianOperator::HessianOperator(Network& network, ImageBatches batches, Differentiation how, double move)
+    : network_(&network), batches_(std::move(batches)), how_(how), move_(move) {
   network.eval();
   if (batches_.empty()) fail("A Hessian needs images.");
   const at::Tensor loss = classification_loss(network.forward(batches_[0].images.narrow(0, 0, 1)).logits,
@@ -80,6 +81,7 @@ HessianOperator::HessianOperator(Network& network, ImageBatches batches, Differe
     parameters_.push_back(all[i]);
     size_ += all[i].numel();
   }
+  if (move_ == 0 && !parameters_.empty()) move_ = relative_move(parameters_[0]);
 }
 
 at::Tensor HessianOperator::operator()(const at::Tensor& vector) const {
@@ -94,7 +96,7 @@ at::Tensor HessianOperator::operator()(const at::Tensor& vector) const {
   for (const TensorBatch& batch : batches_) {
     const auto loss = [&] { return classification_loss(network_->forward(batch.images).logits, batch.labels); };
     const Tensors product = how_ == Differentiation::finite
-                                ? central_difference(loss, parameters_, parts)
+                                ? central_difference(loss, parameters_, parts, move_)
                                 : second_product(loss, parameters_, parts, parameters_, how_);
     Tensors flat;
     for (const at::Tensor& part : product) flat.push_back(part.detach().reshape({-1}).to(at::kDouble));
@@ -123,13 +125,10 @@ int64_t hessian_size(const std::filesystem::path& model, const ImageBatches& bat
 }
 
 std::pair<double, double> curvature_of(Network& network, const ImageBatches& batches, int steps, Differentiation how,
-                                       uint64_t seed) {
-  const HessianOperator hessian(network, batches, how);
+                                       uint64_t seed, double move) {
+  const HessianOperator hessian(network, batches, how, move);
   SpectrumJob job(hessian, hessian.size(), {.steps = steps, .top = 1, .probes = 0}, seed);
-  struct Nothing : EventSink {
-    void emit(const Event&) override {}
-    void rewind(int64_t) override {}
-  } events;
+  NoEvents events;
   for (int64_t step = 0; step < job.steps(); ++step) job.step(0, step, events);
   const SpectrumResult found = job.result();
   return {found.ratio(), found.eigenvalues.front()};
@@ -240,6 +239,8 @@ SpectrumResult SpectrumJob::result() const {
 }
 
 double SpectrumResult::ratio() const { return std::abs(smallest / eigenvalues.front()); }
+
+double SpectrumResult::smoothing_width() const { return 0.01 * (eigenvalues.front() - smallest); }
 
 double SpectrumResult::moment(int power) const {
   double sum = 0;

@@ -27,7 +27,9 @@ using SymmetricOperator = std::function<at::Tensor(const at::Tensor&)>;
 // The Hessian of the mean cross-entropy over all images, in evaluation mode (norms' statistics are constants), with
 // respect to the parameters that the loss depends on. Images are streamed: memory is that of one batch.
 struct HessianOperator {
-  HessianOperator(Network& network, ImageBatches batches, Differentiation how);
+  // `move` is how far finite differences move the layer that moves most, as a part of its norm; 0: what suits the
+  // precision of the weights.
+  HessianOperator(Network& network, ImageBatches batches, Differentiation how, double move = 0);
   at::Tensor operator()(const at::Tensor& vector) const;
   int64_t size() const { return size_; }
 
@@ -35,6 +37,7 @@ struct HessianOperator {
   Network* network_;
   ImageBatches batches_;
   Differentiation how_;
+  double move_;
   Tensors parameters_;
   int64_t size_ = 0;
 };
@@ -45,7 +48,7 @@ int64_t hessian_size(const std::filesystem::path& model, const ImageBatches& bat
 
 // |smallest / largest| and the largest eigenvalue of the Hessian of the network's loss as its weights are now.
 std::pair<double, double> curvature_of(Network& network, const ImageBatches& batches, int steps, Differentiation how,
-                                       uint64_t seed);
+                                       uint64_t seed, double move = 0);
 
 struct SpectrumOptions {
   int steps = 40;                    // of Lanczos, for the ends of the spectrum and for each probe of the density
@@ -67,6 +70,7 @@ struct SpectrumResult {
 
   double ratio() const;            // |smallest / largest|
   double moment(int power) const;  // of the density
+  double smoothing_width() const;  // a hundredth of the spectrum's extent
   // The density smoothed by Gaussians of a width, over a grid of eigenvalues.
   std::vector<std::pair<double, double>> smoothed(double width, int points) const;
   Json to_json() const;

@@ -183,4 +183,13 @@ std::string trajectory_csv(const Trajectory& trajectory) {
   return text;
 }
 
+std::string plane_csv(const Trajectory& found) {
+  std::string text = "first,second,loss,top1\n";
+  for (size_t i = 0; i < found.loss.size(); ++i) {
+    text += fmt::format("{},{},{},{}\n", found.first[i % found.first.size()], found.second[i / found.first.size()],
+                        found.loss[i], found.top1[i]);
+  }
+  return text;
+}
+
 }  // namespace nascent

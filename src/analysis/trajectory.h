@@ -88,5 +88,7 @@ class TrajectoryJob : public Job {
 
 // One line per model: its place, how far off, true loss and the plane's.
 std::string trajectory_csv(const Trajectory& trajectory);
+// "first,second,loss,top1" by line: the grid on the plane.
+std::string plane_csv(const Trajectory& trajectory);
 
 }  // namespace nascent

@@ -1,9 +1,9 @@
 // nascent analyze topology: width and depth of cells, and where they stand among all wirings.
+#include "nascent/analysis/topology_comparison.h"
 #include "nascent/analysis/topology_table.h"
 #include "nascent/cli/verb.h"
+#include "nascent/core/error.h"
 #include "nascent/core/files.h"
-#include "nascent/core/text.h"
-#include "nascent/run/cell_gallery.h"
 
 namespace nascent {
 namespace {
@@ -35,75 +35,29 @@ class AnalyzeTopologyVerb : public Verb {
 
  private:
   Json compare(const Invocation& invocation, const std::vector<std::string>& names) const {
-    Json rows = Json::array();
-    std::vector<TitledCell> cells;
-    std::string csv = "genotype,cell,width,depth,least_width,most_width,least_depth,most_depth,share,wirings\n";
+    const std::vector<ComparedCell> cells =
+        compare_topologies(names, repeat_ == "space" ? std::nullopt : std::optional(repeat_ == "yes"));
     invocation.print(fmt::format("{:<24} {:<8} {:>7} {:>6} {:>13} {:>9} {:>24}", "genotype", "cell", "width", "depth",
                                  "widths", "depths", "as wide and as shallow"));
-    for (const std::string& name : names) {
-      const Genotype genotype = find_genotype(name);
-      const std::optional<bool> repeat = repeat_ == "space" ? std::nullopt : std::optional(repeat_ == "yes");
-      for (const CellTopology& cell : analyse_topology(genotype, repeat)) {
-        rows.push_back(row_of(name, cell));
-        print(invocation, rows.back(), cell.all.has_value());
-        csv += csv_line(rows.back());
-        cells.push_back({fmt::format("{} {}: {}", short_name(name), cell.type, topology_title(cell.topology)),
-                         genotype.cell(cell.type)});
-      }
+    Json rows = Json::array();
+    for (const ComparedCell& cell : cells) {
+      rows.push_back(cell.to_json());
+      invocation.print(line_of(cell));
     }
-    if (!csv_.empty()) write_file(csv_, csv);
-    if (!plot_.empty()) plot(cells);
+    if (!csv_.empty()) write_file(csv_, comparison_csv(cells));
+    if (!plot_.empty()) draw_comparison(cells, plot_);
     return {{"cells", rows}};
   }
 
-  static std::string short_name(const std::string& name) {
-    return std::filesystem::path(name).stem().empty() ? name : std::filesystem::path(name).stem().string();
-  }
-
-  static Json row_of(const std::string& name, const CellTopology& cell) {
-    Json row = {
-        {"genotype", name}, {"cell", cell.type}, {"width", cell.topology.width}, {"depth", cell.topology.depth}};
-    if (!cell.all) return row;
-    row["least_width"] = cell.all->narrowest().width;
-    row["most_width"] = cell.all->widest().width;
-    row["least_depth"] = cell.all->narrowest().depth;
-    row["most_depth"] = cell.all->widest().depth;
-    row["share"] = cell.all->share(cell.topology);
-    row["wirings"] = cell.all->total;
-    return row;
-  }
-
-  static void print(const Invocation& invocation, const Json& row, bool compared) {
-    std::string line = fmt::format("{:<24} {:<8} {:>6.4g}c {:>6}", row["genotype"].get<std::string>(),
-                                   row["cell"].get<std::string>(), row["width"].get<double>(), row["depth"].get<int>());
-    if (compared) {
-      line +=
-          fmt::format(" {:>13} {:>9} {:>10.2f} % of {:.0f}",
-                      fmt::format("{:.4g}c-{:.4g}c", row["least_width"].get<double>(), row["most_width"].get<double>()),
-                      fmt::format("{}-{}", row["least_depth"].get<int>(), row["most_depth"].get<int>()),
-                      100 * row["share"].get<double>(), row["wirings"].get<double>());
-    }
-    invocation.print(line);
-  }
-
-  static std::string csv_line(const Json& row) {
-    std::vector<std::string> fields;
-    for (const char* key : {"genotype", "cell", "width", "depth", "least_width", "most_width", "least_depth",
-                            "most_depth", "share", "wirings"}) {
-      const Json value = row.value(key, Json(""));
-      fields.push_back(value.is_string() ? value.get<std::string>() : value.dump());
-    }
-    return join(fields, ",") + "\n";
-  }
-
-  void plot(const std::vector<TitledCell>& cells) const {
-    const std::string extension = std::filesystem::path(plot_).extension().string();
-    if (extension != ".svg" && extension != ".png" && extension != ".pdf") {
-      fail("--plot {}: the name must end in .svg, .png or .pdf.", plot_);
-    }
-    const auto picture = draw_cells(cells, extension.substr(1));
-    if (!picture) fail("--plot: graphviz's dot, gvpack and neato did not run; install the package graphviz.");
-    write_file(plot_, *picture);
+  static std::string line_of(const ComparedCell& compared) {
+    const auto& [type, topology, all] = compared.cell;
+    const std::string line =
+        fmt::format("{:<24} {:<8} {:>6.4g}c {:>6}", compared.genotype, type, topology.width, topology.depth);
+    if (!all) return line;
+    const Topology least = all->narrowest(), most = all->widest();
+    return fmt::format("{} {:>13} {:>9} {:>10.2f} % of {:.0f}", line,
+                       fmt::format("{:.4g}c-{:.4g}c", least.width, most.width),
+                       fmt::format("{}-{}", least.depth, most.depth), 100 * all->share(topology), all->total);
   }
 
   Json tabulate(const Invocation& invocation) const {

@@ -5,6 +5,7 @@
 
 #include <cmath>
 
+#include "nascent/analysis/no_events.h"
 #include "nascent/core/random.h"
 #include "nascent/data/image_data.h"
 #include "nascent/space/cell_plan.h"
@@ -69,10 +70,7 @@ TEST(Spectrum, ResumedItIsTheSame) {
   const SpectrumOptions options{.steps = 10, .top = 2, .probes = 5, .density = 1};
   SpectrumJob whole(quadratic, 200, options, 1), first(quadratic, 200, options, 1), second(quadratic, 200, options, 1);
   run_job(whole, {});
-  struct Nothing : EventSink {
-    void emit(const Event&) override {}
-    void rewind(int64_t) override {}
-  } events;
+  NoEvents events;
   const int64_t stop = 4;
   for (int64_t step = 0; step < stop; ++step) first.step(0, step, events);
   State state;

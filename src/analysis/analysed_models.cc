@@ -1,0 +1,92 @@
+#include "nascent/analysis/analysed_models.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "nascent/core/error.h"
+#include "nascent/train/model_data.h"
+
+namespace nascent {
+namespace {
+
+// "runs/train-3/model.nascent" is known by its folder.
+std::string name_of(const std::filesystem::path& path) {
+  const std::string stem = path.stem().string();
+  return stem == "model" && path.has_parent_path() ? path.parent_path().filename().string() : stem;
+}
+
+std::string free_name(const std::string& name, const std::vector<LandscapeModel>& taken) {
+  const auto is_taken = [&](const std::string& text) {
+    return std::any_of(taken.begin(), taken.end(), [&](const LandscapeModel& model) { return model.name == text; });
+  };
+  for (int number = 2; is_taken(name); ++number) {
+    if (const std::string next = fmt::format("{}-{}", name, number); !is_taken(next)) return next;
+  }
+  return name;
+}
+
+void open_data(AnalysedModels& opened, const Model& model, const DataOptions& asked, int images) {
+  DataOptions chosen = data_of(model, asked);
+  const int own = chosen.limit_test;
+  chosen.limit_test = images > 0 && (own == 0 || images < own) ? images : own;
+  opened.data = std::make_unique<ImageData>(chosen, model.data_seed, model.statistics);
+  opened.data_name = data_text(chosen);
+  if (images > opened.data->test_size()) {
+    fail("{} test images were asked for, but {} has {}. Lower --images, or use 0 for all.", images, opened.data_name,
+         opened.data->test_size());
+  }
+}
+
+}  // namespace
+
+std::vector<size_t> AnalysedModels::by_width() const {
+  std::vector<size_t> order(models.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {
+    return std::pair(-topology[a].width, topology[a].depth) < std::pair(-topology[b].width, topology[b].depth);
+  });
+  return order;
+}
+
+Json AnalysedModels::describe(size_t model) const {
+  return {{"name", models[model].name},
+          {"topology", group(model)},
+          {"width", topology[model].width},
+          {"depth", topology[model].depth}};
+}
+
+std::string AnalysedModels::facts(size_t model, int64_t images, const std::string& norms, int pair,
+                                  const LandscapeOptions& grid, int64_t seed) const {
+  return fmt::format("of {} ({}) on {} test images of {}; norms {}, directions {} of {}{}, seed {}.",
+                     models[model].name, group(model), images, data_name, norms, pair + 1, grid.directions,
+                     grid.filters ? ", filter-normalised" : "", seed);
+}
+
+ImageBatches AnalysedModels::calibration(bool wanted, int images) const {
+  if (!wanted) return {};
+  return load_batches(*data->evaluation(data->all()), *first, images);
+}
+
+AnalysedModels open_models(const std::vector<std::string>& paths, const DataOptions& data, int images) {
+  if (paths.empty()) fail("A trained model was expected, as in 'nascent analyze landscape runs/train-darts-1'.");
+  AnalysedModels opened;
+  for (const std::string& path : paths) {
+    const std::filesystem::path file = model_file(path);
+    const Model model = load_model(file);
+    const auto absolute = std::filesystem::absolute(file).lexically_normal();
+    opened.models.push_back({free_name(name_of(absolute), opened.models), absolute});
+    opened.topology.push_back(topology_of(model.genotype.cells.front()));
+    if (!opened.first) {
+      open_data(opened, model, data, images);
+      opened.first = model.network;
+    }
+    check_fits(model, *opened.data);
+  }
+  return opened;
+}
+
+void settle_data(const std::vector<std::string>& paths, DataOptions& data) {
+  if (data.name.empty() && !paths.empty()) data = data_of(load_model(paths.front()), data);
+}
+
+}  // namespace nascent

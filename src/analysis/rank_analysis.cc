@@ -1,0 +1,238 @@
+#include "nascent/analysis/rank_analysis.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "nascent/analysis/shared_estimates.h"
+#include "nascent/core/error.h"
+#include "nascent/core/files.h"
+#include "nascent/core/random.h"
+#include "nascent/core/text.h"
+#include "nascent/run/grid_plot.h"
+#include "nascent/table/benchmark_table.h"
+#include "nascent/table/csv.h"
+
+namespace nascent {
+namespace {
+
+using RankColumns = std::vector<RankColumn>;
+
+constexpr const char* kAgreementFields =
+    "estimate,architectures,spearman,spearman_p,pearson,pearson_p,kendall,kendall_p,agreement,agreement_chance,"
+    "agreement_p";
+
+double number_or_missing(const std::string& text) {
+  char* end = nullptr;
+  const double value = std::strtod(text.c_str(), &end);
+  return text.empty() || *end != '\0' ? NAN : value;
+}
+
+bool has_column(const RankColumns& columns, const std::string& name) {
+  return std::any_of(columns.begin(), columns.end(), [&](const RankColumn& column) { return column.name == name; });
+}
+
+std::vector<size_t> sampled_rows(const BenchmarkTable& table, const RankAnalysisOptions& options) {
+  RandomStream random(static_cast<uint64_t>(options.seed), "rank sample");
+  const std::vector<int64_t> order = random.permutation(static_cast<int64_t>(table.rows()));
+  const size_t count = options.sample > 0 ? std::min<size_t>(options.sample, order.size()) : order.size();
+  return {order.begin(), order.begin() + static_cast<std::ptrdiff_t>(count)};
+}
+
+RankColumns columns_of(const std::vector<CsvRow>& rows) {
+  RankColumns columns;
+  for (const std::string& name : rows[0].fields) columns.push_back({name, {}});
+  for (size_t r = 1; r < rows.size(); ++r) {
+    for (size_t c = 0; c < columns.size(); ++c) columns[c].numbers.push_back(number_or_missing(rows[r].fields[c]));
+  }
+  return columns;
+}
+
+// Where the table has the architectures of the file.
+std::vector<size_t> rows_in_table(const std::vector<CsvRow>& rows, const BenchmarkTable& table,
+                                  const RankAnalysisOptions& options) {
+  const std::vector<std::string>& names = rows[0].fields;
+  const auto place = std::find(names.begin(), names.end(), options.architecture);
+  if (place == names.end()) {
+    fail("{} has no column '{}' to look architectures up by; name it with --architecture.", options.file,
+         options.architecture);
+  }
+  std::vector<size_t> found;
+  for (size_t r = 1; r < rows.size(); ++r) {
+    found.push_back(table.row(find_genotype(rows[r].fields[place - names.begin()])));
+  }
+  return found;
+}
+
+// Shared weights, and the measures that are asked for and not in the file.
+void add_from_table(RankColumns& columns, const BenchmarkTable& table, const std::vector<size_t>& rows,
+                    const RankAnalysisOptions& options) {
+  if (!options.supernet.empty()) {
+    std::vector<Genotype> genotypes;
+    for (const size_t row : rows) genotypes.push_back(table.genotype(row));
+    columns.push_back({"shared_weights", shared_estimates(options.supernet, genotypes)});
+  }
+  std::vector<std::string> wanted = options.estimates;
+  wanted.push_back(options.truth);
+  for (const std::string& name : wanted) {
+    if (has_column(columns, name)) continue;
+    const TableSeries series = table.series(parse_measure(name));
+    RankColumn& column = columns.emplace_back(RankColumn{name, {}});
+    for (const size_t row : rows) column.numbers.push_back(series.value(row));
+  }
+}
+
+std::string architecture_text(const BenchmarkTable& table, size_t row) {
+  const Genotype genotype = table.genotype(row);
+  const std::vector<std::string> forms = text_forms(genotype);
+  return forms.size() > 1 ? to_text(genotype, forms[1]) : fmt::format("#{}", row);
+}
+
+RankAnalysis read_columns(const RankAnalysisOptions& options) {
+  if (options.file.empty() && options.table.empty())
+    fail("nascent analyze rank: a CSV file or --table TABLE was expected.");
+  if (options.table.empty() && !options.supernet.empty())
+    fail("--supernet: architectures are looked up in a table; name it with --table.");
+  std::optional<BenchmarkTable> table;
+  if (!options.table.empty()) table.emplace(options.table);
+  RankColumns columns;
+  std::vector<size_t> rows;
+  if (options.file.empty()) {
+    rows = sampled_rows(*table, options);
+  } else {
+    const std::vector<CsvRow> lines = parse_csv(read_file(options.file), options.file);
+    if (lines.empty()) fail("{} is empty; a line of names and a line per architecture were expected.", options.file);
+    columns = columns_of(lines);
+    if (table) rows = rows_in_table(lines, *table, options);
+  }
+  RankAnalysis read{.truth = options.truth};
+  if (table) add_from_table(columns, *table, rows, options);
+  for (const size_t row : rows) read.architectures.push_back(architecture_text(*table, row));
+  read.columns = std::move(columns);
+  return read;
+}
+
+std::vector<std::string> estimates_among(const RankColumns& columns, const RankAnalysisOptions& options) {
+  if (!options.estimates.empty()) return options.estimates;
+  std::vector<std::string> names;
+  for (const auto& [name, numbers] : columns) {
+    const bool any = std::any_of(numbers.begin(), numbers.end(), [](double v) { return std::isfinite(v); });
+    if (name != options.truth && any) names.push_back(name);
+  }
+  return names;
+}
+
+void write_rank_files(const RankAnalysis& analysis, const RankAnalysisOptions& options) {
+  if (!options.csv.empty()) write_file(options.csv, agreement_csv(analysis));
+  if (!options.values.empty()) write_file(options.values, columns_csv(analysis));
+  if (options.plot.empty()) return;
+  const auto picture = draw_agreement(analysis);
+  if (!picture) fail("--plot: gnuplot did not run; install the package gnuplot.");
+  write_file(options.plot, *picture);
+}
+
+}  // namespace
+
+void RankAnalysisOptions::declare(OptionTable& options) {
+  auto section =
+      options.section("rank", "Estimates and truth: columns of a CSV file, of a benchmark table, or of both.");
+  section.add("table", table, "benchmark table; its measures are columns, and rows of the file are looked up in it");
+  section.add("truth", truth, "column that says what architectures are worth");
+  section.add("estimates", estimates, "columns that are to rank them; empty: all others of the file");
+  section.add("lower", lower, "columns of which lower is better, the truth too: errors, losses, condition numbers");
+  section.add("architecture", architecture, "column of the file that names the architecture, for the table");
+  section.add("supernet", supernet,
+              "folder of a finished one-shot search: accuracies with its shared weights become the column "
+              "'shared_weights'");
+  section.add("sample", sample, "table without a file: so many architectures at random; 0: all").at_least(0);
+  section.add("share", rank.share, "of the best that agreement-k looks at").range(0.001, 1);
+  section.add("permutations", rank.permutations, "random orders behind each p-value").range(0, 1000000);
+  section.add("seed", seed, "of the sample and the permutations").at_least(0);
+  section.add("plot", plot, "draw estimates against the truth into this .svg file");
+  section.add("csv", csv, "write the agreement to this file");
+  section.add("values", values, "write the columns themselves to this file, a line per architecture");
+}
+
+const RankColumn& RankAnalysis::column(const std::string& name) const {
+  std::vector<std::string> names;
+  for (const RankColumn& known : columns) {
+    if (known.name == name) return known;
+    names.push_back(known.name);
+  }
+  fail("There is no column '{}'.{} There are: {}.", name, suggestion(name, names), join(names, ", "));
+}
+
+RankAnalysis analyse_rank(const RankAnalysisOptions& options) {
+  if (options.truth.empty()) fail("nascent analyze rank: --truth COLUMN is missing, as in --truth cifar10_test200.");
+  RankAnalysis analysis = read_columns(options);
+  for (auto& [name, numbers] : analysis.columns) {
+    if (std::count(options.lower.begin(), options.lower.end(), name) == 0) continue;
+    for (double& number : numbers) number = -number;
+  }
+  const RankColumn& truth = analysis.column(options.truth);
+  RankOptions how = options.rank;
+  how.seed = static_cast<uint64_t>(options.seed);
+  for (const std::string& name : estimates_among(analysis.columns, options)) {
+    analysis.agreement.push_back(rank_agreement(name, analysis.column(name).numbers, truth.numbers, how));
+  }
+  write_rank_files(analysis, options);
+  return analysis;
+}
+
+Json RankAnalysis::to_json() const {
+  Json rows = Json::array();
+  for (const RankAgreement& found : agreement) rows.push_back(found.to_json());
+  return {{"truth", truth}, {"agreement", rows}};
+}
+
+std::string agreement_csv(const RankAnalysis& analysis) {
+  std::string text = fmt::format("{}\n", kAgreementFields);
+  for (const RankAgreement& found : analysis.agreement) {
+    const Json row = found.to_json();
+    std::vector<std::string> fields;
+    for (const std::string& key : split(kAgreementFields, ',')) {
+      const Json value = row.value(key, Json());
+      fields.push_back(value.is_string() ? value.get<std::string>() : value.is_null() ? "" : value.dump());
+    }
+    text += fmt::format("{}\n", join(fields, ","));
+  }
+  return text;
+}
+
+std::string columns_csv(const RankAnalysis& analysis) {
+  // A column of names is no column of numbers.
+  const auto is_shown = [&](const RankColumn& column) {
+    return analysis.architectures.empty() || column.name != "architecture";
+  };
+  std::vector<std::string> names;
+  if (!analysis.architectures.empty()) names.emplace_back("architecture");
+  for (const RankColumn& column : analysis.columns) {
+    if (is_shown(column)) names.push_back(column.name);
+  }
+  std::string text = fmt::format("{}\n", join(names, ","));
+  for (size_t row = 0; row < analysis.columns.front().numbers.size(); ++row) {
+    std::vector<std::string> fields;
+    if (!analysis.architectures.empty()) fields.push_back(analysis.architectures[row]);
+    for (const RankColumn& column : analysis.columns) {
+      const std::vector<double>& numbers = column.numbers;
+      if (is_shown(column)) fields.push_back(std::isnan(numbers[row]) ? "" : fmt::format("{}", numbers[row]));
+    }
+    text += fmt::format("{}\n", join(fields, ","));
+  }
+  return text;
+}
+
+std::optional<std::string> draw_agreement(const RankAnalysis& analysis) {
+  const std::vector<double>& truth = analysis.column(analysis.truth).numbers;
+  std::vector<PicturePanel> panels;
+  for (const RankAgreement& found : analysis.agreement) {
+    const std::vector<double>& numbers = analysis.column(found.estimate).numbers;
+    ScatterPlot plot;
+    plot.groups.push_back({found.estimate, {}});
+    for (size_t i = 0; i < numbers.size(); ++i) plot.groups[0].points.emplace_back(numbers[i], truth[i]);
+    panels.push_back({fmt::format("{}: Spearman {:.2f}", found.estimate, found.spearman), found.estimate,
+                      analysis.truth, script_of(plot)});
+  }
+  return draw_picture(panels);
+}
+
+}  // namespace nascent
