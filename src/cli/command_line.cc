@@ -7,6 +7,7 @@
 #include <new>
 
 #include "nascent/cli/help.h"
+#include "nascent/cli/moved.h"
 #include "nascent/cli/partly_done.h"
 #include "nascent/cli/verb.h"
 #include "nascent/cli/version.h"
@@ -22,8 +23,7 @@ namespace nascent {
 std::string Invocation::argument(const std::string& what, bool required) const {
   if (arguments.size() > 1)
     fail("nascent {}: one {} was expected, found {}: {}.", verb, what, arguments.size(), join(arguments, " "));
-  if (arguments.empty() && required)
-    fail("nascent {}: {} is missing. 'nascent {} --help' shows how it is called.", verb, what, verb);
+  if (arguments.empty() && required) fail("nascent {}: {} is missing. See 'nascent {} --help'.", verb, what, verb);
   return arguments.empty() ? "" : arguments[0];
 }
 
@@ -103,7 +103,7 @@ void refuse_arguments(const Verb& verb, const Invocation& invocation) {
   const std::string& word = invocation.arguments.front();
   const auto is_recipe = [&](const Recipe& recipe) { return recipe.name == word; };
   const bool recipe = std::any_of(recipes().begin(), recipes().end(), is_recipe);
-  fail("nascent {}: there is no use for '{}'.{} 'nascent {} --help' shows how it is called.", invocation.verb,
+  fail("nascent {}: unexpected argument '{}'.{} See 'nascent {} --help'.", invocation.verb,
        join(invocation.arguments, " "), recipe ? fmt::format(" Did you mean --recipe {}?", word) : "", invocation.verb);
 }
 
@@ -114,9 +114,9 @@ void parse_words(CLI::App& app, const std::string& verb, std::vector<std::string
     app.parse(words);
   } catch (const CLI::ArgumentMismatch& error) {
     const std::string text = error.what(), flag = text.substr(0, text.find(':'));
-    fail("nascent {0}: {1} needs a value, as in {1} VALUE. 'nascent {0} --help' says which.", verb, flag);
+    fail("nascent {0}: {1} needs a value, as in {1} VALUE. See 'nascent {0} --help'.", verb, flag);
   } catch (const CLI::ParseError& error) {
-    fail("nascent {0}: {1}. 'nascent {0} --help' shows how it is called.", verb, error.what());
+    fail("nascent {0}: {1}. See 'nascent {0} --help'.", verb, error.what());
   }
 }
 
@@ -171,7 +171,6 @@ void resolve(const Request& request, const Invocation& invocation, Verb& verb, O
 
 int run_verb(const std::string& name, std::vector<std::string> words) {
   auto verb = Verb::Registry::instance().make(name);
-  if (const std::string advice = verb->advice(words); !advice.empty()) fail("{}", advice);
   OptionTable table;
   verb->declare(table);
 
@@ -241,6 +240,7 @@ int dispatch(const std::vector<std::string>& words) {
   }
   if (words[0].starts_with("-"))
     fail("A verb comes first, as in 'nascent search {}'. 'nascent --help' lists the verbs.", words[0]);
+  if (const std::string advice = moved(words); !advice.empty()) fail("{}", advice);
   const size_t length = verb_length(words);
   if (length == 0) return list_actions(words);
   return run_verb(join({words.begin(), words.begin() + static_cast<int64_t>(length)}, " "),

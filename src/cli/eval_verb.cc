@@ -1,6 +1,9 @@
 // nascent eval: scores a trained model, or an ensemble of them.
 #include "nascent/cli/verb.h"
+#include "nascent/core/error.h"
+#include "nascent/core/files.h"
 #include "nascent/ensemble/ensemble_evaluation.h"
+#include "nascent/run/judgement_section.h"
 #include "nascent/train/model_evaluation.h"
 
 namespace nascent {
@@ -9,22 +12,38 @@ namespace {
 class EvalVerb : public Verb {
  public:
   std::string arguments() const override { return "MODEL|RUN"; }
-  void declare(OptionTable& table) override { options_.declare(table); }
+  void declare(OptionTable& table) override {
+    options_.declare(table);
+    table.section("eval", "")
+        .add("page", page_,
+             "write an HTML page with per-class accuracy, confusion matrix, calibration and worst mistakes");
+  }
 
   Json run(const Invocation& invocation) override {
     options_.model = invocation.argument("model file or run folder");
-    if (is_ensemble(options_.model)) return score_ensemble(invocation);
+    if (is_ensemble(options_.model)) {
+      if (!page_.empty())
+        fail("--page is for single models. 'nascent ensemble eval --out DIR' makes an ensemble's report.");
+      return score_ensemble(invocation);
+    }
+    options_.pictures = !page_.empty();
     const ModelJudgement found = judge(options_);
     const Judgement& judgement = found.judgement;
     const Evaluation& scores = judgement.scores;
-    invocation.print(fmt::format(
+    const std::string text = fmt::format(
         "{}, {} part, {} images: accuracy {:.2f} %, top 5 {:.2f} %, loss {:.4f}, calibration error {:.2f} %",
         data_text(found.data), options_.part, scores.images, scores.top1, scores.top5, scores.loss,
-        judgement.calibration_error));
+        judgement.calibration_error);
+    invocation.print(text);
     if (options_.details) print_details(invocation, found.class_names, judgement);
     Json result = options_.details ? judgement.to_json(found.class_names) : scores.to_json();
     result["calibration_error"] = judgement.calibration_error;
     result["data"] = data_json(found.data);
+    if (!page_.empty()) {
+      write_file(page_, judgement_page(found.details, options_.model, text));
+      invocation.print(fmt::format("Page: {}", page_));
+      result["page"] = page_;
+    }
     return result;
   }
 
@@ -65,6 +84,7 @@ class EvalVerb : public Verb {
   }
 
   EvaluationOptions options_;
+  std::string page_;
 };
 
 NASCENT_REGISTER(Verb, "eval", "scores a trained model", [] { return std::make_unique<EvalVerb>(); });

@@ -21,18 +21,6 @@ class ScoreVerb : public Verb {
  public:
   std::string arguments() const override { return "[GENOTYPE...]"; }
 
-  std::string advice(const std::vector<std::string>& words) const override {
-    for (size_t i = 0; i < words.size(); ++i) {
-      if (!words[i].starts_with("--search")) continue;
-      const size_t equals = words[i].find('=');
-      const std::string method = equals != std::string::npos ? words[i].substr(equals + 1)
-                                 : i + 1 < words.size()      ? words[i + 1]
-                                                             : "nasi";
-      return fmt::format("'nascent score --search' is now: nascent search --method {}", method);
-    }
-    return "";
-  }
-
   void declare(OptionTable& table) override {
     auto section = table.section("score", "Training-free scores of architectures.");
     section.add("csv", csv_, "write the scores to this file, one architecture per line");
@@ -70,7 +58,7 @@ class ScoreVerb : public Verb {
     try {
       return score(options_);
     } catch (const Interrupted&) {
-      log::info("Interrupted; what was scored is kept. The same command goes on from there.");
+      log::info("Interrupted; the scores so far are kept. Run the same command again to resume.");
       throw;
     }
   }

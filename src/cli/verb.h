@@ -49,8 +49,6 @@ class Verb {
   virtual bool resumable() const { return false; }
   // The verb whose recipes it takes, its own name for all but those that do the same several times.
   virtual std::string recipes_of(const std::string& name) const { return name; }
-  // What to type instead, where the words ask for something that was here once; "" for all else.
-  virtual std::string advice(const std::vector<std::string>&) const { return ""; }
   virtual void declare(OptionTable& table) = 0;
   // Called once all options have their values: puts numbers in the place of "0: the usual ones", so that what is
   // shown, scaled and kept with the run is what is used.

@@ -87,33 +87,13 @@ double error_of(const Probabilities& table, const Labels& labels) {
 }
 
 std::vector<ReliabilityBin> reliability(const Probabilities& table, const Labels& labels, int count) {
-  std::vector<ReliabilityBin> bins(static_cast<size_t>(count));
+  Reliability found(count);
   const Labels calls = called(table);
   for (int64_t i = 0; i < table.images; ++i) {
-    const auto row = table.row(i);
     const auto call = static_cast<size_t>(calls[static_cast<size_t>(i)]);
-    const double confidence = row[call];
-    const int index = std::clamp(static_cast<int>(std::ceil(confidence * count)) - 1, 0, count - 1);
-    ReliabilityBin& bin = bins[static_cast<size_t>(index)];
-    ++bin.images;
-    bin.confidence += confidence;
-    bin.accuracy += call == label_of(labels, i) ? 1 : 0;
+    found.add(table.row(i)[call], call == label_of(labels, i));
   }
-  for (ReliabilityBin& bin : bins) {
-    if (bin.images == 0) continue;
-    bin.confidence /= static_cast<double>(bin.images);
-    bin.accuracy /= static_cast<double>(bin.images);
-  }
-  return bins;
-}
-
-double calibration_error(const std::vector<ReliabilityBin>& bins) {
-  double gap = 0, images = 0;
-  for (const ReliabilityBin& bin : bins) {
-    gap += static_cast<double>(bin.images) * std::abs(bin.confidence - bin.accuracy);
-    images += static_cast<double>(bin.images);
-  }
-  return images > 0 ? gap / images : 0;
+  return found.bins();
 }
 
 EnsembleFigures ensemble_figures(const Members& members, const Labels& labels, Combination how,
@@ -146,10 +126,6 @@ EnsembleFigures ensemble_figures(const Members& members, const Labels& labels, C
 }
 
 Json EnsembleFigures::to_json() const {
-  Json bins = Json::array();
-  for (const ReliabilityBin& bin : reliability) {
-    bins.push_back({{"images", bin.images}, {"confidence", bin.confidence}, {"accuracy", bin.accuracy}});
-  }
   return {{"images", images},
           {"error", error},
           {"average_error", average_error},
@@ -165,7 +141,7 @@ Json EnsembleFigures::to_json() const {
           {"mutual_information", mutual_information},
           {"member_errors", member_errors},
           {"disagreements", disagreements},
-          {"reliability", std::move(bins)}};
+          {"reliability", nascent::to_json(reliability)}};
 }
 
 MeanAndError mean_and_error(std::span<const double> trials) {

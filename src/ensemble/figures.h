@@ -8,16 +8,9 @@
 
 #include "nascent/core/options.h"
 #include "nascent/ensemble/combination.h"
+#include "nascent/train/reliability.h"
 
 namespace nascent {
-
-// Images whose confidence (largest probability) falls into one of equal parts of [0, 1].
-struct ReliabilityBin {
-  int64_t images = 0;
-  double confidence = 0, accuracy = 0;  // means, 0 to 1
-};
-
-constexpr int kReliabilityBins = 15;
 
 struct EnsembleFigures {
   int64_t images = 0;
@@ -44,8 +37,6 @@ struct EnsembleFigures {
 Labels called(const Probabilities& probabilities);
 // Percent of the images that are called something else than their label.
 double error_of(const Probabilities& probabilities, const Labels& labels);
-// Expected calibration error from reliability bins: mean gap of confidence and accuracy, weighted by images.
-double calibration_error(const std::vector<ReliabilityBin>& bins);
 std::vector<ReliabilityBin> reliability(const Probabilities& probabilities, const Labels& labels,
                                         int bins = kReliabilityBins);
 

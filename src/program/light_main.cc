@@ -1,8 +1,9 @@
 // The program that people call. It answers at once what needs no LibTorch, whose loading takes half a second, and
 // becomes the whole program (main.cc) for everything else:
 //
-//   verbs that it has itself        space, genotype, data, report, serve: see NASCENT_LIGHT_VERBS in CMakeLists.txt
-//   answers that never change       help, options, recipes, completions: kept by the whole program when it was built
+//   verbs that it has itself        space, genotype, data, table, report, serve: see NASCENT_LIGHT_VERBS in
+//   CMakeLists.txt answers that never change       help, options, recipes, completions: kept by the whole program when
+//   it was built
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -33,8 +34,10 @@ namespace {
 namespace fs = std::filesystem;
 
 bool is_light(const std::vector<std::string>& words) {
-  return words == std::vector<std::string>{"--version"} ||
-         (!words.empty() && Verb::Registry::instance().contains(words[0]));
+  if (words == std::vector<std::string>{"--version"}) return true;
+  const auto& verbs = Verb::Registry::instance();
+  return (!words.empty() && verbs.contains(words[0])) ||
+         (words.size() > 1 && verbs.contains(words[0] + " " + words[1]));
 }
 
 int run(const std::vector<std::string>& words, char** argv) {

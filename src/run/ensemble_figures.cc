@@ -11,8 +11,10 @@
 #include "nascent/core/text.h"
 #include "nascent/run/cell_gallery.h"
 #include "nascent/run/grid_plot.h"
+#include "nascent/run/heat_table.h"
 #include "nascent/run/html.h"
 #include "nascent/run/plot_picture.h"
+#include "nascent/run/reliability_diagram.h"
 #include "nascent/run/site_names.h"
 
 namespace nascent {
@@ -28,68 +30,7 @@ const Json* main_figures(const Json& result) {
   return nullptr;
 }
 
-struct Heat {
-  std::vector<std::string> rows, columns;
-  std::vector<std::vector<double>> values;
-  double top = 1;  // shown in full colour
-  const char* format = "{:.2f}";
-};
-
-// A table of coloured squares with the numbers in them.
-DrawnPanel heat_panel(const Heat& heat, const std::string& title, const std::string& y) {
-  constexpr int kLeft = 110, kTop = 92, kWidth = 58, kHeight = 24;
-  const int width = kLeft + kWidth * static_cast<int>(heat.columns.size()) + 40;
-  const int height = kTop + kHeight * static_cast<int>(heat.rows.size()) + 8;
-  std::string svg = fmt::format(
-      "<svg viewBox=\"0 0 {0} {1}\" style=\"max-width:{0}px\" role=\"img\" font-size=\"11\" fill=\"var(--ink)\">",
-      width, height);
-  for (size_t c = 0; c < heat.columns.size(); ++c) {
-    const int x = kLeft + kWidth * static_cast<int>(c) + kWidth / 2;
-    svg += fmt::format("<text x=\"{0}\" y=\"{1}\" transform=\"rotate(-40 {0} {1})\">{2}</text>", x, kTop - 6,
-                       html::escape(heat.columns[c]));
-  }
-  for (size_t r = 0; r < heat.rows.size(); ++r) {
-    const int top = kTop + kHeight * static_cast<int>(r);
-    svg += fmt::format("<text x=\"{}\" y=\"{}\" text-anchor=\"end\">{}</text>", kLeft - 8, top + 16,
-                       html::escape(heat.rows[r]));
-    for (size_t c = 0; c < heat.values[r].size(); ++c) {
-      const double share = heat.top > 0 ? std::clamp(heat.values[r][c] / heat.top, 0.0, 1.0) : 0;
-      const int x = kLeft + kWidth * static_cast<int>(c);
-      svg += fmt::format(
-          "<rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" fill=\"var(--c0)\" fill-opacity=\"{:.3f}\" "
-          "stroke=\"var(--grid)\"/><text x=\"{}\" y=\"{}\" text-anchor=\"middle\">{}</text>",
-          x, top, kWidth - 2, kHeight - 2, 0.75 * share, x + kWidth / 2 - 1, top + 15,
-          fmt::format(fmt::runtime(heat.format), heat.values[r][c]));
-    }
-  }
-  return {title, "", y, width, height, svg + "</svg>"};
-}
-
-std::string heat_csv(const Heat& heat, const std::string& corner) {
-  std::string csv = corner;
-  for (const auto& column : heat.columns) csv += "," + csv_field(column);
-  csv += "\n";
-  for (size_t r = 0; r < heat.rows.size(); ++r) {
-    csv += csv_field(heat.rows[r]);
-    for (const double value : heat.values[r]) csv += fmt::format(",{}", value);
-    csv += "\n";
-  }
-  return csv;
-}
-
-// The squares alone, the first row on top.
-GnuplotScript heat_script(const Heat& heat) {
-  std::string data = "$squares << EOD\n";
-  for (auto row = heat.values.rbegin(); row != heat.values.rend(); ++row) {
-    for (const double value : *row) data += fmt::format("{} ", value);
-    data += "\n";
-  }
-  return {palette_script() + data + "EOD\nunset key\nunset border\nunset tics\nset colorbox noborder\n" +
-              fmt::format("set cbrange [0:{}]\nplot $squares matrix with image\n", heat.top > 0 ? heat.top : 1),
-          420, 300};
-}
-
-EnsembleFigure heat_figure(const std::string& name, const std::string& title, const std::string& y, const Heat& heat,
+EnsembleFigure heat_figure(const std::string& name, const std::string& title, const std::string& y, const HeatTable& heat,
                            const std::string& corner) {
   return {name, heat_panel(heat, title, y), {}, heat_csv(heat, corner), [heat] { return draw_png(heat_script(heat)); }};
 }
@@ -132,38 +73,6 @@ EnsembleFigure script_figure(const std::string& name, const DrawnPanel& panel, c
   return {name, drawn, std::move(legend), std::move(csv), [script] { return draw_png(script); }};
 }
 
-// Accuracy by confidence: bars that reach the diagonal are honest.
-std::string reliability_svg(const Json& bins, int side) {
-  constexpr int kLeft = 40, kTop = 10;
-  std::string svg = fmt::format(
-      "<svg viewBox=\"0 0 {0} {1}\" style=\"max-width:{0}px\" role=\"img\" font-size=\"11\" fill=\"var(--ink)\">",
-      side + kLeft + 10, side + kTop + 26);
-  const double width = static_cast<double>(side) / static_cast<double>(bins.size());
-  int64_t most = 1;
-  for (const Json& bin : bins) most = std::max(most, bin.at("images").get<int64_t>());
-  for (size_t i = 0; i < bins.size(); ++i) {
-    const auto images = bins[i].at("images").get<int64_t>();
-    if (images == 0) continue;
-    const double tall = side * number(bins[i], "accuracy");
-    const double weight = 0.25 + 0.75 * static_cast<double>(images) / static_cast<double>(most);
-    svg += fmt::format(
-        "<rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\" fill=\"var(--c0)\" "
-        "fill-opacity=\"{:.2f}\"><title>{} images</title></rect>",
-        kLeft + width * static_cast<double>(i), kTop + side - tall, width - 1, tall, weight, images);
-  }
-  svg += fmt::format(
-      "<path d=\"M{0} {1}V{2}H{3}\" fill=\"none\" stroke=\"var(--axis)\"/><path d=\"M{0} {2}L{3} {1}\" "
-      "stroke=\"var(--c1)\" stroke-dasharray=\"4 3\"/>",
-      kLeft, kTop, kTop + side, kLeft + side);
-  for (const double tick : {0.0, 0.5, 1.0}) {
-    svg += fmt::format("<text x=\"{}\" y=\"{}\" text-anchor=\"middle\">{:g}</text>", kLeft + tick * side,
-                       kTop + side + 16, tick);
-    svg += fmt::format("<text x=\"{}\" y=\"{}\" text-anchor=\"end\">{:g}</text>", kLeft - 6,
-                       kTop + side - tick * side + 4, tick);
-  }
-  return svg + "</svg>";
-}
-
 EnsembleFigure reliability_figure(const std::string& name, const std::string& title, const Json& bins) {
   constexpr int kSide = 240;
   std::string csv = "bin,images,confidence,accuracy\n";
@@ -179,7 +88,7 @@ EnsembleFigure reliability_figure(const std::string& name, const std::string& ti
 }
 
 EnsembleFigure disagreement_figure(const Json& figures) {
-  Heat heat;
+  HeatTable heat;
   heat.values = figures.at("disagreements").get<std::vector<std::vector<double>>>();
   heat.top = 0;
   heat.format = "{:.1f}";
@@ -217,7 +126,7 @@ EnsembleFigure delta_figure(const Json& trace) {
 }
 
 EnsembleFigure posterior_figure(const std::string& type, const Json& cell, const Json& ops, const std::string& space) {
-  Heat heat;
+  HeatTable heat;
   heat.columns = ops.get<std::vector<std::string>>();
   heat.values = cell.at("probabilities").get<std::vector<std::vector<double>>>();
   heat.rows = site_names(space, type, heat.values.size());
@@ -232,7 +141,7 @@ EnsembleFigure posterior_figure(const std::string& type, const Json& cell, const
 }
 
 EnsembleFigure fairness_figure(const std::string& type, const Json& cell, const Json& ops, const std::string& space) {
-  Heat heat;
+  HeatTable heat;
   heat.columns = ops.get<std::vector<std::string>>();
   heat.top = 2;
   heat.values = cell.at("counts").get<std::vector<std::vector<double>>>();

@@ -17,6 +17,7 @@
 #include "nascent/run/event_store.h"
 #include "nascent/run/headline.h"
 #include "nascent/run/html.h"
+#include "nascent/run/judgement_section.h"
 #include "nascent/run/picture_section.h"
 #include "nascent/run/result_sentences.h"
 #include "nascent/run/run_space.h"
@@ -68,6 +69,8 @@ std::string report_page(const RunDirectory& run) {
   const std::string ensemble = ensemble_section(run.result(), run_space(run, genotype));
   markup += ensemble;
   if (genotype && ensemble.empty()) markup += cell_section(*genotype);
+  if (const auto judgement = run.path() / kJudgementFile; std::filesystem::exists(judgement))
+    markup += judgement_section(Json::parse(read_file(judgement)));
   if (store) {
     markup += curve_section(*store);
     markup += architecture_section(store->events("architecture"), run_space(run, genotype));

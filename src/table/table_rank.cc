@@ -3,6 +3,8 @@
 #include <cmath>
 #include <set>
 
+#include "nascent/core/error.h"
+
 namespace nascent {
 
 namespace {
@@ -30,6 +32,24 @@ TableRank rank_in(const BenchmarkTable& table, size_t row, const std::string& da
 }
 
 }  // namespace
+
+size_t find_row(const BenchmarkTable& table, const std::string& architecture) {
+  if (!architecture.starts_with("#")) return table.row(find_genotype(architecture));
+  const std::string digits = architecture.substr(1);
+  if (digits.empty() || digits.size() > 9 || digits.find_first_not_of("0123456789") != std::string::npos) {
+    fail("'{}' is not an architecture's number in the benchmark's own order, such as #11.", architecture);
+  }
+  return table.row_of_number(std::stoll(digits));
+}
+
+Measure longest_measure(const BenchmarkTable& table) {
+  for (const std::string quantity : {"test", "valid"}) {
+    const std::string data = table.data_sets().front();
+    const auto budgets = table.budgets(data, quantity);
+    if (!budgets.empty()) return {.data = data, .quantity = quantity, .budget = budgets.back()};
+  }
+  return table.columns().front();
+}
 
 std::vector<TableRank> table_ranks(const BenchmarkTable& table, size_t row) {
   std::vector<TableRank> all;

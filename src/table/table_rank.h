@@ -19,6 +19,11 @@ struct TableRank {
   size_t rank = 0, of = 0;  // 0 where there is no accuracy
 };
 
+// The row of an architecture that is named in any form, or by #NUMBER in the benchmark's own order.
+size_t find_row(const BenchmarkTable& table, const std::string& architecture);
+// What architectures are ranked by unless told otherwise: the accuracy after the longest schedule on the first data
+// set, in the test where the table has it.
+Measure longest_measure(const BenchmarkTable& table);
 // One per data set and schedule.
 std::vector<TableRank> table_ranks(const BenchmarkTable& table, size_t row);
 // Rank and regret after the longest schedule, by data set: {"cifar10": {"epochs": 200, "test": 94.37, "rank": 1, ...}}.

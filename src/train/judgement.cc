@@ -3,16 +3,13 @@
 #include <ATen/ATen.h>
 
 #include <algorithm>
-#include <array>
-#include <cmath>
 #include <numeric>
 
+#include "nascent/run/thumbnail.h"
 #include "nascent/train/loss.h"
 
 namespace nascent {
 namespace {
-
-constexpr int kBins = 15;
 
 class Tally {
  public:
@@ -40,22 +37,16 @@ class Tally {
     scores.loss /= n;
     scores.top1 = 100 * scores.top1 / n;
     scores.top5 = 100 * scores.top5 / n;
-    for (const Bin& bin : bins_) judgement_.calibration_error += 100 / n * std::abs(bin.probability - bin.right);
+    judgement_.reliability = reliability_.bins();
+    judgement_.calibration_error = 100 * calibration_error(judgement_.reliability);
     keep_worst();
     return std::move(judgement_);
   }
 
  private:
-  // Sums over the images whose probability falls into it.
-  struct Bin {
-    double probability = 0, right = 0;
-  };
-
   void add(const Mistake& seen) {
     ++judgement_.confusion.at(seen.label).at(seen.predicted);
-    Bin& bin = bins_[std::min(kBins - 1, static_cast<int>(seen.probability * kBins))];
-    bin.probability += seen.probability;
-    bin.right += seen.label == seen.predicted ? 1 : 0;
+    reliability_.add(seen.probability, seen.label == seen.predicted);
     if (seen.label == seen.predicted) return;
     judgement_.worst.push_back(seen);
     if (judgement_.worst.size() > 4096 + 2 * static_cast<size_t>(worst_)) keep_worst();
@@ -71,7 +62,7 @@ class Tally {
 
   int worst_;
   Judgement judgement_;
-  std::array<Bin, kBins> bins_{};
+  Reliability reliability_;
 };
 
 }  // namespace
@@ -85,10 +76,10 @@ double Judgement::class_accuracy(int label) const {
 Json Judgement::to_json(const std::vector<std::string>& class_names) const {
   Json json = scores.to_json();
   json["calibration_error"] = calibration_error;
-  for (size_t i = 0; i < confusion.size(); ++i) {
-    const std::string name = i < class_names.size() ? class_names[i] : std::to_string(i);
-    json["class_accuracy"][name] = class_accuracy(static_cast<int>(i));
-  }
+  json["reliability"] = nascent::to_json(reliability);
+  json["classes"] = class_names;
+  for (size_t i = 0; i < confusion.size(); ++i)
+    json["class_accuracy"][class_names.at(i)] = class_accuracy(static_cast<int>(i));
   json["confusion"] = confusion;
   json["worst"] = Json::array();
   for (const Mistake& mistake : worst) {
@@ -98,6 +89,14 @@ Json Judgement::to_json(const std::vector<std::string>& class_names) const {
                              {"probability", mistake.probability}});
   }
   return json;
+}
+
+void add_pictures(Json& judgement, const Dataset& images) {
+  for (Json& mistake : judgement.at("worst")) {
+    Image image;
+    images.read(mistake.at("image").get<int64_t>(), image);
+    if (image.channels == 1 || image.channels == 3) mistake["picture"] = thumbnail(std::move(image));
+  }
 }
 
 Judgement judge(Network& network, Loader& loader, int classes, int worst) {

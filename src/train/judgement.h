@@ -5,7 +5,9 @@
 #include <cstdint>
 #include <vector>
 
+#include "nascent/data/dataset.h"
 #include "nascent/train/evaluate.h"
+#include "nascent/train/reliability.h"
 
 namespace nascent {
 
@@ -18,14 +20,17 @@ struct Mistake {
 struct Judgement {
   Evaluation scores;
   std::vector<std::vector<int64_t>> confusion;  // images by label, then by what was predicted
-  // Expected calibration error, in points of a per cent: how far the probability of the predicted class is from how
-  // often it is right, over 15 bins of equal width (Guo et al., 2017).
-  double calibration_error = 0;
-  std::vector<Mistake> worst;  // the most certain ones first
+  std::vector<ReliabilityBin> reliability;
+  double calibration_error = 0;  // expected, in points of a per cent
+  std::vector<Mistake> worst;    // the most certain ones first
 
   double class_accuracy(int label) const;  // in per cent; of no images: 0
+  // With class names, all that judgement_section() shows.
   Json to_json(const std::vector<std::string>& class_names) const;
 };
+
+// The picture of every mistake, as a page shows it, beside it in the JSON form of the judgement of these images.
+void add_pictures(Json& judgement, const Dataset& images);
 
 // Scores the network as evaluate() does, and keeps at most `worst` mistakes.
 Judgement judge(Network& network, Loader& loader, int classes, int worst);

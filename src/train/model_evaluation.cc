@@ -49,8 +49,14 @@ ModelJudgement judge(const EvaluationOptions& options) {
   }
   check_fits(model, *data);
   const auto loader = options.part == "test" ? data->testing() : data->evaluation(data->all());
-  return {chosen, model.class_names,
-          judge(*model.network, *loader, static_cast<int>(model.class_names.size()), options.details ? kWorst : 0)};
+  ModelJudgement found{chosen, model.class_names,
+                       judge(*model.network, *loader, static_cast<int>(model.class_names.size()),
+                             options.details || options.pictures ? kWorst : 0)};
+  if (options.pictures) {
+    found.details = found.judgement.to_json(model.class_names);
+    add_pictures(found.details, options.part == "test" ? data->test() : data->train());
+  }
+  return found;
 }
 
 Evaluation evaluate(const EvaluationOptions& options) { return judge(options).judgement.scores; }

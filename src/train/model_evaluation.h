@@ -17,6 +17,7 @@ struct EvaluationOptions {
   std::string model{};                // file of a trained network, or the folder of its run
   std::string part = "test";          // or "train"
   bool details = false;               // keep the worst mistakes
+  bool pictures = false;              // and their pictures
   DataOptions data = unknown_data();  // without a name: the model's own
   int threads = 0;                    // 0: one per core
 
@@ -28,6 +29,7 @@ struct ModelJudgement {
   DataOptions data;
   std::vector<std::string> class_names;
   Judgement judgement;
+  Json details = {};  // as judgement_section() shows it, with pictures where they were asked for
 };
 
 // An Error where the images or classes are not those that the model takes.

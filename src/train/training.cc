@@ -3,12 +3,15 @@
 #include <cmath>
 
 #include "nascent/core/error.h"
+#include "nascent/core/files.h"
 #include "nascent/core/log.h"
 #include "nascent/core/text.h"
 #include "nascent/data/dataset.h"
 #include "nascent/data/image_data.h"
 #include "nascent/nn/initialiser.h"
+#include "nascent/run/judgement_section.h"
 #include "nascent/space/genotype_space.h"
+#include "nascent/train/judgement.h"
 #include "nascent/train/model_data.h"
 
 namespace nascent {
@@ -23,7 +26,7 @@ void TrainingOptions::declare(OptionTable& table) {
   section.add("initialiser", initialiser, "weight initialiser").one_of(Initialiser::Registry::instance().names());
   section
       .add("snapshots", snapshots,
-           "keep the weights of the start and of every so many epochs in the run's folder snapshots, for 'nascent "
+           "save the initial weights and those after every N epochs to the run's folder snapshots, for 'nascent "
            "analyze trajectory'; 0: none")
       .range(0, 1000000);
   train.declare(table);
@@ -107,11 +110,16 @@ class KeptTraining : public Job {
   std::filesystem::path folder_;
 };
 
-// Scores and saves the last weights and, where there are any, the best.
-void judge(Trainer& trainer, const ModelFacts& facts, const RunDirectory& directory, TrainingResult& result) {
+// Judges and saves the last weights and, where there are any, the best.
+void conclude(Trainer& trainer, const ModelFacts& facts, const RunDirectory& directory, TrainingResult& result) {
+  constexpr int kWorst = 12;
   const auto test = facts.data.testing();
   trainer.restore_last();
-  result.test = evaluate(*trainer.network(), *test);
+  const Judgement judgement = judge(*trainer.network(), *test, facts.data.classes(), kWorst);
+  result.test = judgement.scores;
+  Json details = judgement.to_json(facts.data.class_names());
+  add_pictures(details, facts.data.test());
+  write_file(directory.path() / kJudgementFile, details.dump());
   save_trained(directory.model_path(), trainer, facts, result.to_json());
   if (facts.data.split().valid.empty()) return;
   trainer.restore_best();
@@ -158,7 +166,7 @@ TrainingResult train(const TrainingOptions& options, Session& session) {
     } else {
       session.run(trainer);
     }
-    judge(trainer, facts, session.directory(), result);
+    conclude(trainer, facts, session.directory(), result);
     session.conclude(result.to_json());
   });
   result.directory = session.directory().path();

@@ -94,7 +94,7 @@ TEST_F(FirstHour, ALimitOfAddressesIsHeeded) {
 
 TEST_F(FirstHour, NoWordIsPassedOver) {
   EXPECT_THAT(nascent({"search", "help"}).out, HasSubstr("nascent search [options]"));
-  expect_refused(nascent(tiny({"search", "--space", "nasbench201"}, {"foo", "bar"})), "there is no use for 'foo bar'");
+  expect_refused(nascent(tiny({"search", "--space", "nasbench201"}, {"foo", "bar"})), "unexpected argument 'foo bar'");
   expect_refused(nascent(tiny({"search", "gaea-darts"})), "Did you mean --recipe gaea-darts?");
   const Json trained = json_of(tiny({"train", "nasbench201:4321", "--out", path("trained")}));
   EXPECT_TRUE(trained.contains("test_top1"));
@@ -136,6 +136,21 @@ TEST_F(FirstHour, WhatIsWatchedIsCalledByItsName) {
   EXPECT_THAT(read_file(path("held/report.html")), HasSubstr("valid top1"));
 }
 
+// Accuracy alone does not say which classes a network knows.
+TEST_F(FirstHour, JudgementGoesBeyondAccuracy) {
+  json_of(tiny({"train", "nasbench201:4321", "--out", path("run")}));
+  const Json judgement = Json::parse(read_file(path("run/judgement.json")));
+  const Json scored = json_of({"eval", path("run"), "--details", "--page", path("page.html")});
+  EXPECT_EQ(judgement.at("confusion"), scored.at("confusion"));
+  EXPECT_EQ(judgement.at("calibration_error"), scored.at("calibration_error"));
+  for (const std::string page : {"run/report.html", "page.html"}) {
+    EXPECT_THAT(read_file(path(page)),
+                AllOf(HasSubstr("Confusion matrix"), HasSubstr("Reliability"), HasSubstr("Worst mistakes"),
+                      HasSubstr("taken for"), HasSubstr("src=\"data:image/png")))
+        << page;
+  }
+}
+
 TEST_F(FirstHour, ScoresOfSeveralArchitecturesAreAllShown) {
   const std::vector<std::string> asked = {
       "score", "nasbench201:1462", "nasbench201:77", "--data",     "random", "--size",
@@ -154,7 +169,7 @@ TEST_F(FirstHour, ScoresOfSeveralArchitecturesAreAllShown) {
 
 TEST_F(FirstHour, TheDemoWritesIntoNoFolderOfOthers) {
   write_file(path("mine/thesis.txt"), "years of work");
-  expect_refused(nascent({"demo", "--out", path("mine")}), "is not a run, so nothing is written there");
+  expect_refused(nascent({"demo", "--out", path("mine")}), "is not a run; refusing to write there");
 }
 
 // 423 624 architectures took ten lines each.

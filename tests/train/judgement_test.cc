@@ -4,6 +4,7 @@
 
 #include <numeric>
 
+#include "nascent/run/thumbnail.h"
 #include "train/toy.h"
 
 namespace nascent {
@@ -47,6 +48,22 @@ TEST(Judgement, CalibrationErrorOfAnUnsureNetwork) {
   double right = 0;  // of equal logits each way of counting may take another for the largest
   for (int label = 0; label < 3; ++label) right += static_cast<double>(judgement.confusion[label][label]);
   EXPECT_NEAR(judgement.calibration_error, std::abs(100 * right / 31 - 100.0 / 3), 1e-6);
+}
+
+// Every mistake has its own picture: that of the image that the data set holds under its index.
+TEST(Judgement, MistakesHaveTheirPictures) {
+  const auto network = toy::network();
+  const auto images = toy::dataset(31, 1);
+  const auto loader = toy::loader(images, 16, false);
+  Json judgement = judge(*network, *loader, 3, 4).to_json({"a", "b", "c"});
+  add_pictures(judgement, *images);
+  ASSERT_FALSE(judgement.at("worst").empty());
+  for (const Json& mistake : judgement.at("worst")) {
+    Image image;
+    images->read(mistake.at("image").get<int64_t>(), image);
+    EXPECT_EQ(mistake.at("picture"), thumbnail(image));
+    EXPECT_EQ(mistake.at("label"), std::string(1, static_cast<char>('a' + images->label(mistake.at("image")))));
+  }
 }
 
 }  // namespace
