@@ -31,7 +31,7 @@ HWY_INLINE void pad_row(const Padding& it, const float* x, float* out) {
     const Wide d;
     const auto low = use_relu ? hn::Zero(d) : hn::Set(d, -std::numeric_limits<float>::infinity());
     const int floats = w * c, whole = floats / kWide * kWide;
-    for (int i = 0; i < whole; i += kWide) hn::StoreU(hn::Max(hn::LoadU(d, x + i), low), d, out + i);
+    for (int i = 0; i < whole; i += kWide) hn::StoreU(hn::Max(low, hn::LoadU(d, x + i)), d, out + i);
     for (int i = whole; i < floats; ++i) out[i] = use_relu ? std::max(x[i], 0.0f) : x[i];
     return;
   }
@@ -43,7 +43,7 @@ HWY_INLINE void pad_row(const Padding& it, const float* x, float* out) {
     for (int i = 0; i < w; ++i) {
       const float* p = x + i * pixel + b;
       const auto v = here == lanes ? hn::LoadU(d, p) : load_first(d, p, here);
-      hn::StoreU(hn::Max(hn::MulAdd(a, v, s), low), d, out + static_cast<ptrdiff_t>(i) * c + b);
+      hn::StoreU(hn::Max(low, hn::MulAdd(a, v, s)), d, out + static_cast<ptrdiff_t>(i) * c + b);
     }
   });
 }

@@ -42,7 +42,7 @@ HWY_INLINE void for_blocks(int c, Body body, int b = 0) {
 
 template <class D>
 HWY_INLINE hn::Vec<D> relu(D d, hn::Vec<D> x) {
-  return hn::Max(x, hn::Zero(d));
+  return hn::Max(hn::Zero(d), x);  // in this order, what is not a number stays so
 }
 
 // Few channels leave most of a vector empty. Where pixels follow each other without gaps, a vector takes several of

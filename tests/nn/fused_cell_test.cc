@@ -330,6 +330,25 @@ TEST(FusedCell, IsDeterministic) {
   at::set_num_threads(before);
 }
 
+// A weight that is not a number shows in the logits, whichever it is: a ReLU that made a 0 of it would let a broken
+// training go on.
+TEST(FusedCell, WhatIsNotANumberReachesTheLogits) {
+  at::NoGradGuard no_grad;
+  const auto space = find_space("darts");
+  Network network(plan_network(*space, find_genotype("darts-v2"), {.channels = 8, .cells = 3}, {3, 12, 12}, 10), 1);
+  const at::Tensor images = random_tensor({2, 3, 12, 12}, 1);
+  for (const bool training : {false, true}) {  // running statistics are spoilt in training
+    network.train(training);
+    for (auto& parameter : network.named_parameters()) {
+      if (parameter.value().dim() != 4) continue;
+      const at::Tensor first = parameter.value().flatten()[0], before = first.clone();
+      first.fill_(NAN);
+      EXPECT_TRUE(network.forward(images).logits.isnan().any().item<bool>()) << parameter.key();
+      first.copy_(before);
+    }
+  }
+}
+
 Stage grouped_conv(int channels, int stride = 1) { return stage::conv(channels, channels, 3, stride, 1, 1, 2); }
 
 Stage biased_conv(int channels) {
