@@ -13,7 +13,7 @@ class CompareVerb : public Verb {
   void declare(OptionTable& table) override {
     auto section = table.section("compare", "How runs are laid side by side.");
     section.add("form", form_, "how the comparison is printed").one_of({"text", "csv"});
-    section.add("figure", figure_, "result that is tested where seeds pair up; empty: the accuracy");
+    section.add("figure", figure_, "result to test where runs pair up by seed; empty: the accuracy");
     section.add("page", page_, "write a page with curves and cells to this .html file");
   }
 

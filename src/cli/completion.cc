@@ -69,7 +69,7 @@ CompletedVerb complete_verb(const std::string& name, const std::string& descript
                      {"--recipe", "starts from a recipe", true, recipe_names()},
                      {"--config", "reads options from a TOML file"},
                      {"--set", "sets one option by its full key"}};
-  if (verb.resumable()) completed.flags.push_back({"--resume", "goes on with an interrupted run"});
+  if (verb.resumable()) completed.flags.push_back({"--resume", "resumes an interrupted run"});
   if (verb.scalable()) completed.flags.push_back({"--scale", "shrinks what is not typed"});
   OptionTable table;
   verb.declare(table);

@@ -10,13 +10,13 @@ class EnsembleParticlesVerb : public Verb {
  public:
   void declare(OptionTable& table) override {
     auto section = table.section("particles", "Particles on a density that can be looked at.");
-    section.add("deltas", deltas_, "coefficients of diversity, one panel each");
+    section.add("deltas", deltas_, "diversity coefficients, one panel for each");
     section.add("particles", particles_, "how many").range(1, 1000);
-    section.add("seeds", seeds_, "starts that the figures are means of").range(1, 1000);
-    section.add("iterations", iterations_, "steps of the particles").range(0, 1e7);
-    section.add("step", step_, "size of a step").range(1e-9, 1e6);
+    section.add("seeds", seeds_, "number of random starts to average over").range(1, 1000);
+    section.add("iterations", iterations_, "number of steps").range(0, 1e7);
+    section.add("step", step_, "step size").range(1e-9, 1e6);
     section.add("particle-momentum", momentum_, "momentum of the particles").range(0, 1);
-    section.add("svg", svg_, "file to draw the particles of the first seed into; empty: none");
+    section.add("svg", svg_, "plot the particles of the first seed to this .svg file; empty: no plot");
   }
 
   Json run(const Invocation& invocation) override {

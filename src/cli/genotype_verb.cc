@@ -18,8 +18,8 @@ class GenotypeVerb : public Verb {
     auto section = table.section("genotype", "What is shown.");
     section.add("form", form_, "print only this text form: json, darts, nasbench201, nasbench101");
     section.add("draw", draw_, "write a picture of the cells to this file: .svg, .png, .pdf or .dot");
-    section.add("input", input_, "channels, height and width of the images that sizes are counted for");
-    section.add("classes", classes_, "classes that sizes are counted for").range(1, 1e6);
+    section.add("input", input_, "channels, height and width of the images for which sizes are computed");
+    section.add("classes", classes_, "number of classes for which sizes are computed").range(1, 1e6);
     network_.declare(table);
   }
 

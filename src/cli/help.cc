@@ -102,8 +102,7 @@ std::string actions_help(const std::string& word) {
 std::string verb_help(const std::string& name, const Verb& verb, const OptionTable& table) {
   std::string text =
       fmt::format("{}\n\n{}\n\n{}", usage(name, verb), Verb::Registry::instance().at(name).description, kCommonFlags);
-  if (verb.resumable())
-    text += "  --resume DIR       go on with an interrupted run, exactly as if it had never stopped\n";
+  if (verb.resumable()) text += "  --resume DIR       resume an interrupted run, exactly as if it had never stopped\n";
   if (verb.scalable()) {
     text +=
         "  --scale X          shrink epochs, channels, cells and data of what is not typed here, by one factor or by\n"

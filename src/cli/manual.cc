@@ -51,7 +51,7 @@ std::string verb_section(const std::string& name, const std::string& description
   const std::string arguments = verb.arguments();
   std::string text = fmt::format(".SS nascent {}{}{} [options]\n{}.\n", plain(name), arguments.empty() ? "" : " ",
                                  plain(arguments), plain(description));
-  if (verb.resumable()) text += entry("--resume", "DIR", "go on with an interrupted run");
+  if (verb.resumable()) text += entry("--resume", "DIR", "resume an interrupted run");
   if (verb.scalable()) text += entry("--scale", "X", "shrink epochs, channels, cells and data of what is not typed");
   OptionTable table;
   verb.declare(table);

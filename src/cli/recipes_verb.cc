@@ -63,7 +63,7 @@ class RecipesVerb : public Verb {
   std::string arguments() const override { return "[NAME]"; }
   void declare(OptionTable& table) override {
     auto section = table.section("recipes", "What is printed.");
-    section.add("source", source_, "the recipe's own file instead of every option it leads to");
+    section.add("source", source_, "print the recipe's own file instead of all resulting options");
   }
 
   Json run(const Invocation& invocation) override {

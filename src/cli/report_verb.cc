@@ -26,8 +26,11 @@ class ReportVerb : public Verb {
   std::string arguments() const override { return "RUN"; }
   void declare(OptionTable& table) override {
     auto section = table.section("report", "The page of a run.");
-    section.add("out", out_, "file to write; empty: report.html in the run, or here where the run may only be read");
-    section.add("tensorboard", tensorboard_, "folder for the run's numbers and cells as TensorBoard reads them");
+    section.add(
+        "out", out_,
+        "file to write; empty: report.html in the run folder, or in the current folder if the run is read-only");
+    section.add("tensorboard", tensorboard_,
+                "write TensorBoard event files (scalars and cell pictures) to this folder");
   }
 
   Json run(const Invocation& invocation) override {

@@ -21,10 +21,10 @@ class RunsVerb : public Verb {
     section.add("state", filter_.state, "only runs in this state; empty: all")
         .one_of({"", "running", "done", "interrupted", "failed", "damaged"});
     section.add("verb", filter_.verb, "only runs of this verb, such as search; empty: all");
-    section.add("match", filter_.match, "only runs whose path holds this text; empty: all");
+    section.add("match", filter_.match, "only runs whose path contains this text; empty: all");
     section.add("form", form_, "how runs are printed").one_of({"table", "csv"});
-    section.add("rm", remove_, "remove those listed that were interrupted or have failed, after asking");
-    section.add("yes", yes_, "remove without asking");
+    section.add("rm", remove_, "remove the listed runs that were interrupted or have failed, after confirmation");
+    section.add("yes", yes_, "do not ask for confirmation");
   }
 
   Json run(const Invocation& invocation) override {

@@ -18,10 +18,10 @@ class SpaceVerb : public Verb {
 
   void declare(OptionTable& table) override {
     auto section = table.section("space", "What to do with a space.");
-    section.add("sample", sample_, "print so many architectures drawn at random").range(0, 1e9);
+    section.add("sample", sample_, "print this many architectures, sampled at random").range(0, 1e9);
     section.add("enumerate", enumerate_, "print every architecture, one per line");
-    section.add("form", form_, "text form of what is printed; empty: the shortest the space has");
-    section.add("seed", seed_, "of the sampling").at_least(0);
+    section.add("form", form_, "text form; empty: the shortest one of the space");
+    section.add("seed", seed_, "random seed for --sample").at_least(0);
   }
 
   Json run(const Invocation& invocation) override {

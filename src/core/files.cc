@@ -74,7 +74,7 @@ void make_folders(const fs::path& path) {
   fs::create_directories(path, problem);
   // "runs/" names a folder that is there, and yet was not made.
   if (!problem || fs::is_directory(path)) return;
-  fail("Cannot make the folder {}: {}. Choose another place, or make it writable.", path.string(), problem.message());
+  fail("Cannot create the folder {}: {}. Choose another place, or make it writable.", path.string(), problem.message());
 }
 
 namespace {

@@ -90,16 +90,16 @@ AgreementRow ensemble_agreement(const EstimatedAndTrue& pool, int size, const Ag
 
 void AgreementOptions::declare(OptionTable& table) {
   auto section = table.section("agreement", "How far shared weights and training agree on ensembles.");
-  section.add("models", models, "trained networks, one per architecture; they may stand after the verb too");
-  section.add("supernet", supernet, "folder of the run whose supernet estimates");
-  section.add("sizes", sizes, "members of the ensembles, one row each");
-  section.add("norms", norms, "what batch norms go by under shared weights: batch, running, recalibrated");
-  section.add("combine", combine, "what of the members is averaged").one_of(combination_names());
-  section.add("judge-images", judge_images, "held-out images that estimate; 0: all")
+  section.add("models", models, "trained networks, one per architecture; also accepted as arguments");
+  section.add("supernet", supernet, "run folder of the search whose supernet provides the estimates");
+  section.add("sizes", sizes, "ensemble sizes, one row for each");
+  section.add("norms", norms, "batch-norm statistics with shared weights: batch, running, recalibrated");
+  section.add("combine", combine, "what to average over the members").one_of(combination_names());
+  section.add("judge-images", judge_images, "number of held-out images for the estimates; 0: all")
       .at_least(0)
       .flag("ensemble-images");
-  section.add("share", settings.share, "part of the ensembles that counts as the best").range(0.001, 1);
-  section.add("permutations", settings.permutations, "shuffles behind every p-value").range(1, 1e6);
+  section.add("share", settings.share, "fraction of the ensembles that counts as best").range(0.001, 1);
+  section.add("permutations", settings.permutations, "number of permutations for each p-value").range(1, 1e6);
   data.declare(table);
   run.declare_computing(table);
 }

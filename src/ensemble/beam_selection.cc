@@ -48,7 +48,7 @@ Selected beam(const SelectionSetup& setup) {
   return result;
 }
 
-NASCENT_REGISTER(Selection, "beam", "as forward, going on with the best few ensembles of every size", beam);
+NASCENT_REGISTER(Selection, "beam", "as forward, keeping the best few ensembles of every size", beam);
 
 }  // namespace
 }  // namespace nascent

@@ -42,7 +42,7 @@ void check_members(const Members& members, const Labels& labels) {
   if (members.empty()) fail("An ensemble needs at least one member.");
   for (size_t i = 0; i < members.size(); ++i) {
     if (members[i].classes != members[0].classes) {
-      fail("Member {} knows {} classes, member 1 knows {}; an ensemble's members must be trained on the same classes.",
+      fail("Member {} has {} classes, member 1 has {}; all members of an ensemble must be trained on the same classes.",
            i + 1, members[i].classes, members[0].classes);
     }
     if (members[i].images != static_cast<int64_t>(labels.size())) {

@@ -19,18 +19,20 @@ namespace nascent {
 void EnsembleEvaluationOptions::declare(OptionTable& table) {
   auto section = table.section(
       "eval", "Which images are scored, the members' own unless --data names other, and what is told about them.");
-  section.add("models", models, "ensembles, models or run folders; they may stand after the verb too");
-  section.add("part", part, "part of the data set: test images, or those that training held out")
+  section.add("models", models, "ensembles, models or run folders; also accepted as arguments");
+  section.add("part", part, "split to evaluate: test images, or those held out during training")
       .one_of({"test", "valid"});
-  section.add("combine", combine, "what of the members is averaged; empty: as the ensemble says")
+  section.add("combine", combine, "what to average over the members; empty: the ensemble's own setting")
       .one_of({"", "probabilities", "logits"});
   section
-      .add("calibrate", calibrate, "temperature fitted to held-out images: of every member before averaging, or after")
+      .add("calibrate", calibrate,
+           "temperature scaling on held-out images: for each member before averaging, or after averaging")
       .one_of({"none", "before", "after"});
-  section.add("curve", curve, "error and loss by number of members, over all subsets or 200 random ones");
-  section.add("tsne", tsne, "the members' predictions as points of a plane (t-SNE)");
-  section.add("perplexity", perplexity, "of t-SNE").range(1, 1e6);
-  section.add("corruptions", corruptions, "corruptions of severity 1 to 5 to repeat it under, by name; all: every one");
+  section.add("curve", curve, "compute error and loss by number of members, over all subsets or 200 random ones");
+  section.add("tsne", tsne, "draw the members' predictions in two dimensions (t-SNE)");
+  section.add("perplexity", perplexity, "perplexity of t-SNE").range(1, 1e6);
+  section.add("corruptions", corruptions,
+              "corruptions, by name, under which to repeat the evaluation at severities 1 to 5; all: every one");
   data.declare(table);
   run.declare(table);
 }

@@ -78,7 +78,7 @@ void check_ensemble(const EnsembleModel& model) {
     const Model& member = model.members[i];
     if (member.class_names != first.class_names) {
       fail(
-          "Member {} tells {} classes apart ({}, ...), member 1 {} ({}, ...); an ensemble's members must know the "
+          "Member {} has {} classes ({}, ...), member 1 has {} ({}, ...); all members of an ensemble must have the "
           "same classes.",
           i + 1, member.class_names.size(), member.class_names[0], first.class_names.size(), first.class_names[0]);
     }

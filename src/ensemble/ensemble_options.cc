@@ -26,38 +26,44 @@ EnsembleOptions::EnsembleOptions() {
 void EnsembleOptions::declare(OptionTable& table) {
   auto section = table.section("ensemble", "Search for networks that predict well together.");
   section.add("method", method, "how members are found").one_of(EnsembleMethod::Registry::instance().names());
-  section.add("members", members, "networks in the ensemble").range(1, 1000);
-  section.add("rounds", rounds, "mc, svgd, uniform: ensembles that are drawn; the one with the lowest loss wins")
+  section.add("members", members, "number of networks in the ensemble").range(1, 1000);
+  section.add("rounds", rounds, "mc, svgd, uniform: number of ensembles to draw; the one with the lowest loss wins")
       .range(1, 1e6);
-  section.add("combine", combine, "what of the members is averaged").one_of(combination_names());
-  section.add("distinct", distinct, "members are different architectures; otherwise a cell may come several times");
-  section.add("judge", judge, "by what weights architectures are judged: a supernet's, or each by training")
+  section.add("combine", combine, "what to average over the members").one_of(combination_names());
+  section.add("distinct", distinct, "require all members to have different architectures");
+  section.add("judge", judge, "how architectures are evaluated: with a supernet's shared weights, or by training each")
       .one_of({"shared", "train"});
-  section.add("norms", norms, "what batch norms go by under shared weights").one_of(norm_statistics_names());
-  section.add("judge-images", judge_images, "held-out images that judge; 0: all").at_least(0).flag("ensemble-images");
+  section.add("norms", norms, "batch-norm statistics with shared weights").one_of(norm_statistics_names());
+  section.add("judge-images", judge_images, "number of held-out images for evaluation; 0: all")
+      .at_least(0)
+      .flag("ensemble-images");
   section
       .add("test-images", test_images,
-           "test images that what is found is scored on under shared weights; they choose nothing; 0: none")
+           "number of test images on which to report the result with shared weights; never used for selection; 0: none")
       .at_least(0);
-  section.add("when", when, "the posterior learns when the supernet is trained, or beside it")
+  section.add("when", when, "learn the posterior after the supernet is trained, or alongside it")
       .one_of({"post-training", "best-response"});
-  section.add("fair", fair, "paths of the supernet: drawn uniformly, or each operation once in as many steps")
+  section
+      .add("fair", fair,
+           "how the supernet's paths are sampled: uniformly, or every operation exactly once in as many steps as there "
+           "are operations")
       .one_of({"uniform", "strict"});
-  section.add("supernet", supernet, "folder of a run whose supernet is used; empty: one is trained");
-  section.add("posterior", posterior, "folder of a run whose posterior is used; empty: one is trained");
+  section.add("supernet", supernet, "run folder whose supernet to use; empty: train one");
+  section.add("posterior", posterior, "run folder whose posterior to use; empty: train one");
   section.add("delta", delta, "svgd: diversity, a number (0 is plain SVGD), grid or bo");
-  section.add("iterations", iterations, "svgd: steps of the particles").range(0, 1e7);
-  section.add("step", step, "svgd: size of a step").range(1e-9, 1e6);
+  section.add("iterations", iterations, "svgd: number of steps").range(0, 1e7);
+  section.add("step", step, "svgd: step size").range(1e-9, 1e6);
   section.add("particle-momentum", momentum, "svgd: momentum of the particles").range(0, 1);
-  section.add("pool", pool, "architectures drawn for nes-rs, or to find the best one").range(1, 1e6);
-  section.add("selection", selection, "how the pool's members are chosen")
+  section.add("pool", pool, "number of architectures to sample for nes-rs, or to find the best one").range(1, 1e6);
+  section.add("selection", selection, "how members are selected from the pool")
       .one_of(Selection::Registry::instance().names());
-  section.add("beam", beam, "beam: ensembles kept at every size").range(1, 1e6);
-  section.add("population", population, "nes-re: architectures that live").range(1, 1e6);
-  section.add("parents", parents, "nes-re: members of the selection that names the parents").range(1, 1e6);
-  section.add("networks", networks, "nes-re: architectures evaluated").range(1, 1e7);
+  section.add("beam", beam, "beam: number of ensembles to keep at every size").range(1, 1e6);
+  section.add("population", population, "nes-re: population size").range(1, 1e6);
+  section.add("parents", parents, "nes-re: number of members in the selection from which parents are drawn")
+      .range(1, 1e6);
+  section.add("networks", networks, "nes-re: number of architectures to evaluate").range(1, 1e7);
   section.add("genotype", genotype,
-              "deep-ensemble, mc-droppath, snapshot: what is trained; empty: the best of the pool");
+              "deep-ensemble, mc-droppath, snapshot: genotype to train; empty: the best of the pool");
   section.add("drop", drop, "mc-droppath: probability of dropping an edge").range(0, 0.99);
   learning.declare_training(table);
   search.declare_one_shot(table);

@@ -17,8 +17,8 @@ namespace nascent {
 
 void EnsembleTrainingOptions::declare(OptionTable& table) {
   auto section = table.section("ensemble", "Which ensemble is trained.");
-  section.add("ensemble", ensemble, "folder of the search that found it");
-  section.add("at-once", at_once, "members that are trained side by side; of several, each has one thread")
+  section.add("ensemble", ensemble, "run folder of the ensemble search");
+  section.add("at-once", at_once, "number of members to train in parallel; with more than one, each gets one thread")
       .range(1, 1024);
   training.declare(table);
 }

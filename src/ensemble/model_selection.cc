@@ -10,15 +10,15 @@ namespace nascent {
 
 void ModelSelectionOptions::declare(OptionTable& table) {
   auto section = table.section("select", "Which of some trained models make the best ensemble.");
-  section.add("models", models, "the pool: models, ensembles or run folders; they may stand after the verb too");
-  section.add("selection", selection, "how members are chosen").one_of(Selection::Registry::instance().names());
-  section.add("members", members, "networks in the ensemble").range(1, 1000);
-  section.add("beam", beam, "beam: ensembles kept at every size").range(1, 1e6);
-  section.add("combine", combine, "what of the members is averaged").one_of(combination_names());
-  section.add("output", output, "file that the ensemble is written to");
+  section.add("models", models, "the pool: models, ensembles or run folders; also accepted as arguments");
+  section.add("selection", selection, "how members are selected").one_of(Selection::Registry::instance().names());
+  section.add("members", members, "number of networks in the ensemble").range(1, 1000);
+  section.add("beam", beam, "beam: number of ensembles to keep at every size").range(1, 1e6);
+  section.add("combine", combine, "what to average over the members").one_of(combination_names());
+  section.add("output", output, "file for the resulting ensemble");
   data.declare(table);
   table.section("run", "Where and how a run happens.")
-      .add("threads", threads, "threads that compute; 0: one per core")
+      .add("threads", threads, "number of compute threads; 0: one per core")
       .range(0, 1024);
 }
 

@@ -47,10 +47,11 @@ PosteriorOptions::PosteriorOptions() {
 
 void PosteriorOptions::declare_training(OptionTable& table) {
   auto section = table.section("posterior", "The distribution over architectures (NESBS).");
-  section.add("epochs", epochs, "passes over the held-out images").range(1, 100000).flag("posterior-epochs");
+  section.add("epochs", epochs, "epochs over the held-out images").range(1, 100000).flag("posterior-epochs");
   section.add("tau", tau, "softmax temperature: below 1 sharper, above 1 flatter").range(1e-6, 1e6);
-  section.add("gumbel-temperature", gumbel_temperature, "of the straight-through draws").range(1e-6, 1e6);
-  section.add("kl-weight", kl_weight, "weight of the divergence from the uniform prior; 1: the evidence lower bound")
+  section.add("gumbel-temperature", gumbel_temperature, "temperature of the straight-through Gumbel samples")
+      .range(1e-6, 1e6);
+  section.add("kl-weight", kl_weight, "weight of the KL divergence from the uniform prior; 1: the evidence lower bound")
       .at_least(0);
   optimizer.declare(table, "posterior", "", /*bare_flags=*/false);
 }

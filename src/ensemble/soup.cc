@@ -66,8 +66,8 @@ Soup greedy_soup(const std::vector<Model>& snapshots, const std::function<double
 
 void SoupOptions::declare(OptionTable& table) {
   auto section = table.section("soup", "Snapshots of one training as one network.");
-  section.add("models", models, "snapshots, or the run that left them; they may stand after the verb too");
-  section.add("output", output, "file that the averaged model is written to");
+  section.add("models", models, "snapshots, or the run that saved them; also accepted as arguments");
+  section.add("output", output, "file for the averaged model");
   data.declare(table);
   table.section("run", "Where and how a run happens.")
       .add("threads", threads, "number of compute threads; 0: one per core")

@@ -38,14 +38,14 @@ Supernet load_supernet(const std::filesystem::path& given, const std::string& sp
   const auto inner = given / "supernet";
   const auto folder = std::filesystem::exists(inner / "run.json") ? inner : given;
   if (!std::filesystem::exists(folder / "run.json"))
-    fail("{} is no run folder. --supernet takes the folder of a search whose relaxation runs single paths.",
+    fail("{} is not a run folder. --supernet takes the folder of a search whose relaxation runs single paths.",
          given.string());
   const RunDirectory run = RunDirectory::view(folder);
   if (const auto verb = run.info().value("verb", ""); verb != "search")
     fail("{} is a run of 'nascent {}'. --supernet takes the folder of a search whose relaxation runs single paths.",
          given.string(), verb);
   if (run.status() != RunStatus::done)
-    fail("The supernet in {} is not trained to its end; go on with nascent search --resume {}.", folder.string(),
+    fail("The supernet in {} is not fully trained; resume it with nascent search --resume {}.", folder.string(),
          folder.string());
   Supernet supernet;
   supernet.options = options_of(folder);

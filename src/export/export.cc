@@ -74,11 +74,11 @@ void require(const CheckReport& check, const std::string& reader) {
 void ExportOptions::declare(OptionTable& table) {
   auto section = table.section("export", "What is written.");
   section.add("format", format, "file format").one_of(ExportFormat::Registry::instance().names());
-  section.add("fold", fold, "make batch norms part of the convolutions before them");
-  section.add("check", check, "run images through an independent reader of the file and compare the logits");
-  section.add("images", images, "images of a check").range(1, 1000000);
-  section.add("int8", int8, "ONNX: weights and activations in 8 bits, as quantise and dequantise nodes");
-  section.add("calibrate", calibrate, "training images that set the scales of 8-bit activations").range(1, 1000000);
+  section.add("fold", fold, "fold batch norms into the preceding convolutions");
+  section.add("check", check, "run images through an independent runtime and compare the logits");
+  section.add("images", images, "number of images for --check").range(1, 1000000);
+  section.add("int8", int8, "ONNX: quantise weights and activations to 8 bits (quantise/dequantise nodes)");
+  section.add("calibrate", calibrate, "training images used to calibrate the 8-bit activations").range(1, 1000000);
 }
 
 CheckReport check_export(const ExportFormat& format, double tolerance, const std::string& bytes, const Model& model,

@@ -33,7 +33,7 @@ class DartsImport {
       if (!name.starts_with("cells.")) continue;
       options.cells = std::max(options.cells, std::atoi(name.c_str() + 6) + 1);
     }
-    if (options.cells == 0) fail("{} has no weights 'cells.0...': it is no network of DARTS.", origin_);
+    if (options.cells == 0) fail("{} has no weights 'cells.0...': it is not a DARTS network.", origin_);
     return options;
   }
 
@@ -146,13 +146,14 @@ std::vector<std::string> numbered(int classes) {
 
 void ImportOptions::declare(OptionTable& table) {
   auto section = table.section("import", "Whose weights are read.");
-  section.add("genotype", genotype, "the network's cells: a shipped name, a file, or text in any form");
-  section.add("space", space, "space of the genotype; empty: the one that it names");
+  section.add("genotype", genotype, "genotype of the network: a built-in name, a file, or text in any form");
+  section.add("space", space, "space of the genotype; empty: the one named in the genotype");
   section.add("side", side, "height and width of the images; 0: 32, and 224 with ImageNet's stem").range(0, 4096);
-  section.add("mean", mean, "of the channels, in 0..1, that images are normalised by; empty: as in the published code");
-  section.add("deviation", deviation, "the same of the deviation");
+  section.add("mean", mean,
+              "channel means, in 0..1, with which images are normalised; empty: as in the published code");
+  section.add("deviation", deviation, "channel standard deviations, in the same way");
   section.add("class-names", class_names, "names of the classes; empty: their numbers");
-  section.add("data", data, "data set that it was trained on, for 'nascent eval'; empty: unknown");
+  section.add("data", data, "data set on which it was trained, for 'nascent eval'; empty: unknown");
   section.add("path", path, "folder of that data set; empty: the usual places");
 }
 
@@ -178,7 +179,7 @@ Model import_darts(const StateDict& weights, const ImportOptions& options, const
   }
   model.class_names = options.class_names.empty() ? numbered(classes) : options.class_names;
   if (static_cast<int>(model.class_names.size()) != classes) {
-    fail("--class-names has {} names; the network tells {} classes apart.", model.class_names.size(), classes);
+    fail("--class-names has {} names; the network has {} classes.", model.class_names.size(), classes);
   }
   model.data.name = options.data;
   if (!options.path.empty()) model.data.path = std::filesystem::absolute(options.path).lexically_normal().string();

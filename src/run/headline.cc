@@ -120,7 +120,7 @@ std::string notice(const RunDirectory& run, RunStatus status, int64_t steps) {
   if (status == RunStatus::running) {
     text = fmt::format("The run is still going; this page shows it after {} steps.", steps);
   } else if (status == RunStatus::interrupted) {
-    text = fmt::format("The run was interrupted after {} steps. {} goes on with it.", steps, resume);
+    text = fmt::format("The run was interrupted after {} steps. {} resumes it.", steps, resume);
   } else if (status == RunStatus::failed) {
     text = fmt::format("The run failed: {}", html::escape(run.info().value("message", "")));
   }

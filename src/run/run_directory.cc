@@ -125,12 +125,12 @@ fs::path take_free_name(const RunDescription& description) {
 void check_may_create(const fs::path& path, const std::string& verb, bool overwrite) {
   if (is_run(path) && !overwrite) {
     fail(
-        "{0} holds a run already. Go on with it by 'nascent {1} --resume {0}', replace it by --overwrite, or choose "
+        "{0} already holds a run. Resume it with 'nascent {1} --resume {0}', replace it with --overwrite, or choose "
         "another directory.",
         path.string(), verb);
   }
   if (!is_run(path) && !is_free(path)) {
-    fail("{} exists and is not a run, so nothing is written there. Choose another directory.", path.string());
+    fail("{} exists and is not a run; refusing to write there. Choose another directory.", path.string());
   }
 }
 
@@ -324,7 +324,7 @@ void RunDirectory::read_info() {
 void RunDirectory::require_verb(const std::string& verb) const {
   const std::string own = info_.value("verb", "");
   if (own == verb) return;
-  fail("{0} is a run of 'nascent {1}'. Go on with it by 'nascent {1} --resume {0}'.", path_.string(), own);
+  fail("{0} is a run of 'nascent {1}'. Resume it with 'nascent {1} --resume {0}'.", path_.string(), own);
 }
 
 void RunDirectory::check_unchanged(std::optional<uint32_t> data) const {

@@ -25,7 +25,7 @@ using TemporaryFile = std::unique_ptr<std::FILE, CloseFile>;
 
 TemporaryFile temporary_file() {
   TemporaryFile file(std::tmpfile());
-  if (file == nullptr) fail("Cannot make a temporary file: {}.", std::strerror(errno));
+  if (file == nullptr) fail("Cannot create a temporary file: {}.", std::strerror(errno));
   return file;
 }
 

@@ -76,7 +76,7 @@ class CellCheck {
     std::set<std::string> names;
     for (const std::string& op : ops) {
       if (!names.insert(op).second) fail("{}: there are two candidates '{}'.", where, op);
-      if (op.find('.') != std::string::npos) fail("{}: the name of '{}' has a point in it.", where, op);
+      if (op.find('.') != std::string::npos) fail("{}: the name of '{}' contains a dot.", where, op);
     }
   }
 
@@ -205,7 +205,7 @@ void check_head(const Stages& stages, const Shape& input, int classes, const std
 
 void check_plan(const NetworkPlan& plan) {
   check_shape(plan.input, "The network's input");
-  if (plan.classes < 1 || plan.classes > 1 << 20) fail("A network cannot tell {} classes apart.", plan.classes);
+  if (plan.classes < 1 || plan.classes > 1 << 20) fail("A network cannot have {} classes.", plan.classes);
   if (plan.stems.empty()) fail("The network has no stem.");
   if (plan.cells.empty()) fail("The network has no cells.");
   std::vector<Shape> last_two(2, plan.input);

@@ -83,7 +83,8 @@ void check_stage(const Stage& stage) {
   within("padding_h", stage.padding_h, 0);
   within("padding_w", stage.padding_w, 0);
   if (entry.facts.keeps_channels && stage.in != stage.out) {
-    fail("A {} leaves channels as they are, but is to make {} of {}.", entry.description, stage.out, stage.in);
+    fail("A {} does not change the number of channels; {} from {} was asked for.", entry.description, stage.out,
+         stage.in);
   }
   if (entry.facts.check) entry.facts.check(stage);
 }

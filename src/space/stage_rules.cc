@@ -48,12 +48,12 @@ int64_t dense_weights(const Stage& stage) { return int64_t{stage.in} * stage.out
 
 void check_groups(const Stage& stage) {
   if (stage.in % stage.groups == 0 && stage.out % stage.groups == 0) return;
-  fail("A convolution of {} groups can make {} channels of {} only if it divides both.", stage.groups, stage.out,
+  fail("The {} groups of a convolution must divide both its {} output and {} input channels.", stage.groups, stage.out,
        stage.in);
 }
 
 void check_pool(const Stage& stage) {
-  if (stage.dilation != 1) fail("A pooling has no dilation, but is to have one of {}.", stage.dilation);
+  if (stage.dilation != 1) fail("A pooling cannot have a dilation; {} was given.", stage.dilation);
   if (2 * stage.padding_h <= stage.kernel_h && 2 * stage.padding_w <= stage.kernel_w) return;
   fail("A pooling over {}x{} windows is padded by {}x{}, which is more than half of them.", stage.kernel_h,
        stage.kernel_w, stage.padding_h, stage.padding_w);
@@ -67,7 +67,7 @@ void check_halving(const Stage& stage) {
 
 void check_truncation(const Stage& stage) {
   if (stage.out <= stage.in) return;
-  fail("A truncation keeps some of {} channels, but is to keep {}.", stage.in, stage.out);
+  fail("A truncation of {} channels cannot keep {}.", stage.in, stage.out);
 }
 
 }  // namespace

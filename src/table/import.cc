@@ -88,7 +88,7 @@ Header read_header(const CsvRow& row) {
   std::vector<std::string> seen;
   for (size_t i = 0; i < row.fields.size(); ++i) {
     const std::string name(trim(row.fields[i]));
-    if (std::find(seen.begin(), seen.end(), name) != seen.end()) fail("the column '{}' is there twice.", name);
+    if (std::find(seen.begin(), seen.end(), name) != seen.end()) fail("the column '{}' appears twice.", name);
     seen.push_back(name);
     if (name == "arch") {
       header.arch = i;

@@ -48,7 +48,7 @@ TableBuilder::TableBuilder(std::shared_ptr<const Space> space, std::string sourc
 size_t TableBuilder::add(const Genotype& genotype, int64_t number) {
   const auto key = static_cast<uint64_t>(space_->index_of(genotype));
   const auto [known, is_new] = row_of_key_.emplace(key, keys_.size());
-  if (!is_new) fail("The architecture is there twice; row {} of the table is the same.", known->second + 1);
+  if (!is_new) fail("The architecture appears twice; row {} of the table is the same.", known->second + 1);
   keys_.push_back(key);
   numbers_.push_back(number);
   return keys_.size() - 1;

@@ -72,12 +72,12 @@ class Loop {
     if (options_.checkpoints == nullptr) return;
     if (!options_.resume) {
       if (options_.checkpoints->empty()) return;
-      fail("{} holds checkpoints of another run. Go on with it by --resume, or choose another folder.",
+      fail("{} holds checkpoints of another run. Resume it with --resume, or choose another folder.",
            options_.checkpoints->folder().string());
     }
     if (const auto state = options_.checkpoints->newest()) {
       restore(*state);
-      log::info("{}: going on from {}", job_.label(), state->origin());
+      log::info("{}: resuming from {}", job_.label(), state->origin());
     }
     events_.rewind(done());
   }

@@ -53,7 +53,7 @@ DataOptions data_of(const Model& model, DataOptions asked) {
 void check_classes(const Model& model, const std::vector<std::string>& found) {
   const auto& known = model.class_names;
   if (known.size() != found.size()) {
-    fail("The model knows {} classes; the data has {}. Name the data it was trained on with --data and --path.",
+    fail("The model has {} classes; the data has {}. Name the data it was trained on with --data and --path.",
          known.size(), found.size());
   }
   for (size_t i = 0; i < known.size(); ++i) {

@@ -53,7 +53,7 @@ TEST_F(Import, JsonByRowAndByArchitecture) {
 TEST_F(Import, MistakesAreNamedWithTheirPlace) {
   EXPECT_THAT(csv_error("arch,accuracy\n"), HasSubstr("bad.csv, line 1: 'accuracy' does not name a quantity"));
   EXPECT_THAT(csv_error("index,toy_valid12\n"), HasSubstr("no column 'arch'"));
-  EXPECT_THAT(csv_error("arch,toy_valid12,toy_valid12\n"), HasSubstr("there twice"));
+  EXPECT_THAT(csv_error("arch,toy_valid12,toy_valid12\n"), HasSubstr("appears twice"));
   EXPECT_THAT(csv_error("arch,toy_valid12\n" + kNone + ",x\n"), HasSubstr("line 2: toy_valid12 is 'x'"));
   EXPECT_THAT(csv_error("arch,toy_valid12\n" + kNone + ",120\n"), HasSubstr("line 2: toy_valid12 is 120"));
   EXPECT_THAT(csv_error("arch,toy_valid12\n" + kNone + ",1\n" + kNone + ",1\n"), HasSubstr("line 3: The architecture"));
@@ -88,7 +88,7 @@ TEST_F(Import, NasBench101IsLookedUpUpToIsomorphism) {
   EXPECT_EQ(graph_hash(table.genotype(0).cells[0]), graph_hash(parse_genotype(cell).cells[0]));
   const std::string both = "[{\"arch\": " + cell + "}, {\"arch\": " + twin + "}]";
   EXPECT_THAT(error_of([&] { import_table(file("twice.json", both)); }),
-              HasSubstr("entry 1: The architecture is there"));
+              HasSubstr("entry 1: The architecture appears twice"));
 }
 
 // A CSV field holds the matrix in quotes.

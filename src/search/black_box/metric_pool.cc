@@ -18,8 +18,8 @@ namespace nascent {
 
 namespace {
 
-using Row = std::map<std::string, std::string>;        // metric: number
-using Rows = std::map<std::string, Row, std::less<>>;  // by architecture
+using MetricRow = std::map<std::string, std::string>;        // metric: number
+using Rows = std::map<std::string, MetricRow, std::less<>>;  // by architecture
 
 Rows read_csv(const std::string& bytes, const std::filesystem::path& file) {
   const std::vector<CsvRow> table = parse_csv(bytes, file.string());
@@ -28,7 +28,7 @@ Rows read_csv(const std::string& bytes, const std::filesystem::path& file) {
   if (arch == header.end()) fail("{} has no column 'arch'. Found: {}.", file.string(), join(header, ", "));
   Rows rows;
   for (size_t r = 1; r < table.size(); ++r) {
-    Row& row = rows[table[r].fields[arch - header.begin()]];
+    MetricRow& row = rows[table[r].fields[arch - header.begin()]];
     for (size_t c = 0; c < header.size(); ++c) row[header[c]] = table[r].fields[c];
   }
   return rows;
