@@ -29,6 +29,8 @@ void StrategyOptions::declare(OptionTable& table) {
   section.add("acquisition", acquisition, "hnas: acquisition function").one_of({"ei", "ucb"});
   section.add("ucb-width", ucb_width, "hnas: standard deviations above the mean used by ucb").range(0, 100);
   section.add("initial", initial, "hnas: random evaluations before the Gaussian process is used").range(1, 10000);
+  section.add("command", command,
+              "external: shell command of the program that proposes architectures, in lines of JSON (docs/python.md)");
 }
 
 }  // namespace nascent

@@ -27,8 +27,14 @@ struct StrategyOptions {
   std::string metric = "trace", acquisition = "ei";
   double ucb_width = 2;
   int initial = 5;
+  std::string command;  // external: the program that proposes
 
   void declare(OptionTable& table);  // section "strategy"
+};
+
+struct Proposal {
+  Genotype genotype{};
+  Budget budget{};
 };
 
 // What a strategy is made for.
@@ -38,18 +44,17 @@ struct StrategySetting {
   std::vector<Budget> fidelities{};  // for strategies that use several budgets, ascending
   StrategyOptions options{};
   uint64_t seed = 1;
+  // Where a run is resumed, what it proposed so far: a strategy that is not reproducible proposes that first.
+  std::vector<Proposal> proposed{};
+  std::string resume{};  // what people type to go on with the run, for messages; "": nothing
 };
 
 // What others must know of a strategy.
 struct StrategyFacts {
   bool pool = false;             // it chooses from a pool of architectures with training-free metrics
   bool several_budgets = false;  // it asks for judgements at several budgets
+  bool reproducible = true;      // its proposals follow from the seed and what it was told
   std::string recipe{};          // that shows its published settings
-};
-
-struct Proposal {
-  Genotype genotype{};
-  Budget budget{};
 };
 
 class Strategy {

@@ -95,7 +95,8 @@ TEST_F(StrategyTest, LearnersBeatRandomSearch) {
 TEST_F(StrategyTest, TheSameSeedGivesTheSameSearch) {
   const BenchmarkTable table = made_up(quality);
   for (const std::string& name : Strategy::Registry::instance().names()) {
-    if (Strategy::Registry::instance().at(name).facts.pool) continue;  // needs metrics
+    const StrategyFacts& facts = Strategy::Registry::instance().at(name).facts;
+    if (facts.pool || !facts.reproducible) continue;  // needs metrics, or a command
     const Clock clock{.data = "toy", .epochs = "12", .budget = 3000};
     const SearchTrace a = search_table(table, name, clock, {}, 1), b = search_table(table, name, clock, {}, 1);
     const SearchTrace c = search_table(table, name, clock, {}, 2);
@@ -210,7 +211,8 @@ TEST_F(StrategyTest, NoStrategySeesTheTestColumn) {
   };
   const BenchmarkTable low = table_with(10, "low.table"), high = table_with(99, "high.table");
   for (const std::string& name : Strategy::Registry::instance().names()) {
-    if (Strategy::Registry::instance().at(name).facts.pool) continue;
+    const StrategyFacts& facts = Strategy::Registry::instance().at(name).facts;
+    if (facts.pool || !facts.reproducible) continue;
     const Clock clock{.data = "toy", .epochs = "12", .budget = 3000};
     const SearchTrace a = search_table(low, name, clock, {}, 1), b = search_table(high, name, clock, {}, 1);
     EXPECT_EQ(a.incumbent()->proposal.genotype, b.incumbent()->proposal.genotype) << name;

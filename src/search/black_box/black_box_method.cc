@@ -52,15 +52,61 @@ class RememberedJudge : public Judge {
   int64_t asked_ = 0;
 };
 
-std::unique_ptr<Strategy> make_strategy(const Problem& problem, const std::string& name, const std::string& pool,
-                                        const Judge& judge) {
+// Keeps what a strategy proposes as events of the run, so that a resumed one can begin with the same.
+class RecordedStrategy : public Strategy {
+ public:
+  RecordedStrategy(std::unique_ptr<Strategy> strategy, EventStore& events, size_t recorded)
+      : strategy_(std::move(strategy)), events_(events), recorded_(recorded) {}
+
+  static std::vector<Proposal> proposed(const EventStore& events, const std::string& space) {
+    std::vector<Proposal> proposals;
+    for (const Event& event : events.events(kKind)) {
+      proposals.push_back({parse_genotype(event.values.at("architecture").get<std::string>(), "", space),
+                           parse_budget(event.values.at("epochs").get<std::string>())});
+    }
+    return proposals;
+  }
+
+  std::optional<Proposal> propose() override {
+    const auto proposal = strategy_->propose();
+    if (!proposal) return proposal;
+    if (count_++ >= recorded_) {
+      const auto number = static_cast<int64_t>(count_);
+      events_.emit({kKind,
+                    number - 1,
+                    number,
+                    {{"epochs", proposal->budget.text()}, {"architecture", ScoreCache::key(proposal->genotype)}}});
+    }
+    return proposal;
+  }
+  void tell(const Proposal& proposal, double accuracy) override { strategy_->tell(proposal, accuracy); }
+
+ private:
+  static constexpr const char* kKind = "proposal";
+
+  std::unique_ptr<Strategy> strategy_;
+  EventStore& events_;
+  size_t recorded_, count_ = 0;
+};
+
+StrategySetting strategy_setting(const Problem& problem, const std::string& pool, const Judge& judge) {
   StrategyOptions options = problem.options().strategy;
   options.metrics = pool;
-  return Strategy::Registry::instance().make(name, StrategySetting{.space = problem.space(),
-                                                                   .budget = judge.budget(),
-                                                                   .fidelities = judge.fidelities(),
-                                                                   .options = options,
-                                                                   .seed = problem.seed()});
+  return {.space = problem.space(),
+          .budget = judge.budget(),
+          .fidelities = judge.fidelities(),
+          .options = options,
+          .seed = problem.seed()};
+}
+
+std::unique_ptr<Strategy> make_strategy(const std::string& name, StrategySetting setting, Session& session) {
+  const auto& strategies = Strategy::Registry::instance();
+  if (strategies.at(name).facts.reproducible) return strategies.make(name, setting);
+  setting.proposed = RecordedStrategy::proposed(session.events(), setting.space->name());
+  if (!session.start().part) {
+    setting.resume = fmt::format("nascent {} --resume {}", session.start().verb, session.directory().path().string());
+  }
+  return std::make_unique<RecordedStrategy>(strategies.make(name, setting), session.events(), setting.proposed.size());
 }
 
 // A strategy is only itself where it has the budgets it was made for; people should know which.
@@ -81,7 +127,7 @@ class BlackBoxMethod : public Method {
     if (Strategy::Registry::instance().at(strategy_).facts.pool) {
       pool_.emplace(problem, problem.options().strategy.metric);
     } else {
-      make_strategy(problem_, strategy_, "", *judge_);
+      Strategy::Registry::instance().make(strategy_, strategy_setting(problem_, "", *judge_));
     }
   }
 
@@ -125,7 +171,8 @@ SearchTrace judged_search(const Problem& problem, const std::string& strategy, c
   const double seconds = options.budget > 0 ? options.budget : std::numeric_limits<double>::infinity();
   const size_t most = options.validations > 0 ? static_cast<size_t>(options.validations) : 1'000'000;
   RememberedJudge remembered(judge, session.events());
-  SearchTrace trace = search(*make_strategy(problem, strategy, pool, judge), remembered, seconds, most);
+  const auto proposing = make_strategy(strategy, strategy_setting(problem, pool, judge), session);
+  SearchTrace trace = search(*proposing, remembered, seconds, most);
   if (trace.trials.empty()) {
     if (options.budget > 0) fail("No validation ends within {} s; give a larger --budget.", options.budget);
     fail("The strategy '{}' found nothing to validate.", strategy);
