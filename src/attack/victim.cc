@@ -13,23 +13,34 @@ namespace {
 
 class NetworkVictim : public Victim {
  public:
-  NetworkVictim(std::shared_ptr<Network> network, const ChannelStatistics& statistics, std::string name)
+  NetworkVictim(std::shared_ptr<Network> network, const ChannelStatistics& statistics, std::string name,
+                const DroppedPaths& dropped)
       : Victim(std::move(name)),
         network_(std::move(network)),
         mean_(by_channel(statistics.mean)),
-        deviation_(by_channel(statistics.deviation)) {
+        deviation_(by_channel(statistics.deviation)),
+        dropped_(dropped) {
     network_->eval();
+    if (dropped_.probability > 0) drop_in_evaluation();
     for (at::Tensor parameter : network_->parameters()) parameter.requires_grad_(false);
   }
 
   at::Tensor forward(const at::Tensor& images) const override {
-    return network_->forward((images - mean_) / deviation_).logits;
+    return network_->forward((images - mean_) / deviation_, {.drop_path = dropped_.probability, .seed = dropped_.seed})
+        .logits;
   }
   int64_t classes() const override { return network_->plan().classes; }
 
  private:
+  // A network drops paths in training mode; the modes of its parts are what norms go by.
+  void drop_in_evaluation() {
+    network_->train();
+    for (const auto& part : network_->children()) part->eval();
+  }
+
   std::shared_ptr<Network> network_;
   at::Tensor mean_, deviation_;
+  DroppedPaths dropped_;
 };
 
 class EnsembleVictim : public Victim {
@@ -117,8 +128,9 @@ Victim::Gradient Victim::gradient(const at::Tensor& images, const Loss& loss, in
   return {sum.logits, sum.loss / passes, sum.images / passes};
 }
 
-VictimPointer network_victim(std::shared_ptr<Network> network, const ChannelStatistics& statistics, std::string name) {
-  return std::make_shared<NetworkVictim>(std::move(network), statistics, std::move(name));
+VictimPointer network_victim(std::shared_ptr<Network> network, const ChannelStatistics& statistics, std::string name,
+                             const DroppedPaths& dropped) {
+  return std::make_shared<NetworkVictim>(std::move(network), statistics, std::move(name), dropped);
 }
 
 VictimPointer ensemble_victim(std::vector<VictimPointer> members, std::string name, Averaging averaging) {

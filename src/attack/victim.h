@@ -48,9 +48,15 @@ class Victim {
 
 using VictimPointer = std::shared_ptr<const Victim>;
 
-// A network of ours in evaluation mode. `statistics` are those that it wants its images normalised with; its parameters
-// lose their gradients.
-VictimPointer network_victim(std::shared_ptr<Network> network, const ChannelStatistics& statistics, std::string name);
+// One pass of MC DropPath: which paths are dropped depends on the seed and on an image's place in its batch.
+struct DroppedPaths {
+  double probability = 0;
+  uint64_t seed = 0;
+};
+// A network of ours in evaluation mode, that drops paths nonetheless where it is told to. `statistics` are those that
+// it wants its images normalised with; its parameters lose their gradients.
+VictimPointer network_victim(std::shared_ptr<Network> network, const ChannelStatistics& statistics, std::string name,
+                             const DroppedPaths& dropped = {});
 // How an ensemble makes one answer of its members'.
 struct Averaging {
   std::vector<double> weights{};  // of the members, 0 or more; empty: all the same

@@ -6,6 +6,7 @@
 #include <fstream>
 
 #include "nascent/core/error.h"
+#include "nascent/core/random.h"
 #include "nascent/core/text.h"
 #include "nascent/data/loader.h"
 #include "nascent/data/split.h"
@@ -86,10 +87,10 @@ VictimFiles::VictimFiles(const std::vector<std::string>& paths, ChannelStatistic
   if (paths.empty()) fail("nascent attack: what is attacked is missing, as in 'nascent attack runs/train-darts-1'.");
   for (const auto& path : paths) {
     open(path, read);
-    if (averaging_.plain() || paths.size() == 1) continue;
+    if ((averaging_.plain() && random_.plain()) || paths.size() == 1) continue;
     fail(
-        "{} has weights, a temperature or averaged logits of its own; only plain averages can be joined with others. "
-        "Attack it alone, or name its members' model files.",
+        "{} has weights, a temperature, averaged logits or random passes of its own; only plain averages can be joined "
+        "with others. Attack it alone, or name its members' model files.",
         path);
   }
   for (size_t i = 0; i < files_.size(); ++i) {
@@ -110,6 +111,7 @@ void VictimFiles::open(const std::string& given, const ReadModels& read) {
       files_.push_back({path.string(), own, false, std::make_shared<Model>(std::move(found.members[i]))});
     }
     averaging_ = std::move(found.averaging);
+    random_ = found.random;
   } else if (bytes.starts_with("PK")) {
     files_.push_back({path.string(), name, true});
   } else {
@@ -169,33 +171,52 @@ PixelImages VictimFiles::images(const DataOptions& data, int64_t count, uint64_t
   return pixels;
 }
 
+// As 'nascent ensemble eval' seeds its passes.
+DroppedPaths RandomPasses::dropped(size_t member, int pass) const {
+  return {drop_path, RandomStream(seed, "pass", {member, static_cast<uint64_t>(pass)})()};
+}
+
+void VictimFiles::check_fit(const File& file, const PixelImages& images) const {
+  if (!(file.model->input == images.shape)) {
+    fail(
+        "{} takes images of {}; these are {}. Name the data set it was trained on with --data; members of one "
+        "ensemble take images of one shape.",
+        file.path, file.model->input.text(), images.shape.text());
+  }
+  check_classes(*file.model, images.class_names);
+}
+
 Victims VictimFiles::load(const PixelImages& images) {
   Victims victims;
   check_statistics(script_, images.shape);
   bool same = true;
-  for (const File& file : files_) {
+  for (size_t i = 0; i < files_.size(); ++i) {
+    const File& file = files_[i];
     ChannelStatistics statistics = script_;
     if (file.model) {
-      if (!(file.model->input == images.shape)) {
-        fail(
-            "{} takes images of {}; these are {}. Name the data set it was trained on with --data; members of one "
-            "ensemble take images of one shape.",
-            file.path, file.model->input.text(), images.shape.text());
-      }
-      check_classes(*file.model, images.class_names);
+      check_fit(file, images);
       statistics = normalisation(file.model->eval_transforms, file.model->statistics);
-      victims.members.push_back(network_victim(file.model->network, statistics, file.name));
+      // Every pass is a member: the ensemble's gradient is then the mean over them.
+      for (int pass = 0; pass < random_.passes; ++pass) {
+        const std::string name = random_.passes > 1 ? fmt::format("{}-pass-{}", file.name, pass + 1) : file.name;
+        victims.members.push_back(network_victim(file.model->network, statistics, name, random_.dropped(i, pass)));
+      }
     } else {
       victims.members.push_back(script_victim(file.path, script_, images.shape, file.name));
     }
     const int64_t classes = victims.members.back()->classes();
-    if (classes != images.classes) fail("{} knows {} classes; the data has {}.", file.path, classes, images.classes);
-    same = same && (victims.members.size() == 1 || victims.deviation == statistics.deviation);
+    if (classes != images.classes) fail("{} has {} classes; the data has {}.", file.path, classes, images.classes);
+    same = same && (i == 0 || victims.deviation == statistics.deviation);
     victims.deviation = statistics.deviation;
   }
   if (!same) victims.deviation.clear();
   const bool alone = victims.members.size() == 1 && averaging_.plain();
-  victims.whole = alone ? victims.members[0] : ensemble_victim(victims.members, "ensemble", averaging_);
+  Averaging averaging = averaging_;
+  averaging.weights.clear();
+  for (const double weight : averaging_.weights) {
+    averaging.weights.insert(averaging.weights.end(), static_cast<size_t>(random_.passes), weight);
+  }
+  victims.whole = alone ? victims.members[0] : ensemble_victim(victims.members, "ensemble", averaging);
   return victims;
 }
 

@@ -25,10 +25,22 @@ struct PixelImages {
   std::vector<std::string> class_names;
 };
 
+// MC DropPath: every member answers so many times, each time with paths dropped at random.
+struct RandomPasses {
+  int passes = 1;
+  double drop_path = 0;
+  uint64_t seed = 0;
+
+  bool plain() const { return passes == 1 && drop_path == 0; }
+  // What pass `pass` of member `member` drops.
+  DroppedPaths dropped(size_t member, int pass) const;
+};
+
 // What a file of ours holds: one model, or the members of an ensemble and how they become one.
 struct ModelFile {
   std::vector<Model> members;
   Averaging averaging{};
+  RandomPasses random{};
 };
 using ReadModels = std::function<ModelFile(const std::filesystem::path&)>;
 ModelFile read_model(const std::filesystem::path& path);
@@ -54,11 +66,13 @@ class VictimFiles {
   };
   void open(const std::string& path, const ReadModels& read);
   void check_transforms() const;
+  void check_fit(const File& file, const PixelImages& images) const;
   const Model* first_model() const;  // null where there are TorchScript files only
 
   std::vector<File> files_;
   ChannelStatistics script_;
   Averaging averaging_;
+  RandomPasses random_;
 };
 
 // The transforms of bytes in a list for evaluation: what comes before a model's own normalisation.

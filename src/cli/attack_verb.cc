@@ -3,7 +3,6 @@
 #include "nascent/attack/campaign.h"
 #include "nascent/cli/session_start.h"
 #include "nascent/cli/verb.h"
-#include "nascent/core/error.h"
 #include "nascent/core/log.h"
 #include "nascent/ensemble/ensemble_model.h"
 
@@ -13,15 +12,11 @@ namespace {
 // The members of an ensemble file, and how their answers become one.
 ModelFile read_members(const std::filesystem::path& path) {
   EnsembleModel ensemble = load_ensemble(path);
-  if (ensemble.passes > 1 || ensemble.drop_path > 0) {
-    fail(
-        "{} drops paths at random whenever it answers, which an attack cannot follow. Attack the model it was made of.",
-        path.string());
-  }
   return {std::move(ensemble.members),
           {.weights = ensemble.weights,
            .of_logits = ensemble.combine == Combination::logits,
-           .temperature = ensemble.temperature}};
+           .temperature = ensemble.temperature},
+          {.passes = ensemble.passes, .drop_path = ensemble.drop_path, .seed = ensemble.seed}};
 }
 
 class AttackVerb : public Verb {

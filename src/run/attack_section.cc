@@ -90,15 +90,21 @@ std::vector<BarGroup> bars_of(const Json& result) {
   return groups;
 }
 
-// The same without words; a bar of no height between groups.
-BarPlot bar_plot(const std::vector<BarGroup>& groups) {
+// The same without words; a bar of no height between groups, and eps below the middle of each.
+BarPlot bar_plot(const Json& result) {
   BarPlot plot{.bars = {}, .from_zero = true};
-  for (const BarGroup& group : groups) {
+  const std::vector<BarGroup> groups = bars_of(result);
+  for (size_t g = 0; g < groups.size(); ++g) {
+    const BarGroup& group = groups[g];
     if (!plot.bars.empty()) plot.bars.emplace_back();
+    const double middle = static_cast<double>(plot.bars.size()) + 0.5 * (static_cast<double>(group.bars.size()) + 1);
+    if (const Json& entry = result["defence"][g]; entry.contains("eps"))
+      plot.tics.emplace_back(middle, number(entry, "eps"));
     for (size_t i = 0; i < group.bars.size(); ++i) {
       plot.bars.push_back({group.name, group.bars[i].value, group.bars[i].deviation, i});
     }
   }
+  plot.width = std::max(plot.width, 70 * static_cast<int>(groups.size()));
   return plot;
 }
 
@@ -212,7 +218,7 @@ void write_attack_figures(const Json& result, const fs::path& folder) {
   write_file(folder / "attack-defence.csv", defence_csv(result));
   write_file(folder / "attack-defence.svg",
              standalone_bars("Attack and defence, accuracy (%)", bars_of(result), kBarNames));
-  const auto png = draw_png(script_of(bar_plot(bars_of(result))));
+  const auto png = draw_png(script_of(bar_plot(result)));
   if (png) write_file(folder / "attack-defence.png", *png);
 }
 

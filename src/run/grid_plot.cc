@@ -185,16 +185,21 @@ GnuplotScript script_of(const BarPlot& plot) {
     bars.push_back(
         fmt::format("$bar{} using 1:2:(0.7) with boxes fs solid 0.85 noborder lc {}", i, curve_colour(bar.colour)));
     if (bar.error > 0) {
-      errors.push_back(fmt::format("$bar{} using 1:2:3 with yerrorbars pt 0 lw 1.2 lc {}", i, axis_colour()));
+      // Not error bars: those leave a hole in the bar where their point would be.
+      errors.push_back(
+          fmt::format("$bar{} using 1:($2-$3):(0):(2*$3) with vectors heads nofilled size screen 0.01,90 lw 1.2 lc {}",
+                      i, axis_colour()));
     }
   }
   if (bars.empty()) return {axes() + kNothing, plot.width, plot.height};
   bars.insert(bars.end(), errors.begin(), errors.end());
   const Span shown_y = y.padded(0.08);
+  std::vector<std::string> tics;
+  for (const auto& [place, number] : plot.tics) tics.push_back(fmt::format("'{:.4g}' {}", number, place));
   return {axes() +
-              fmt::format("set grid ytics lt 1 lc {} lw 0.7\nset xrange [0.3:{}]\nset yrange [{}:{}]\nset xtics 1\n",
+              fmt::format("set grid ytics lt 1 lc {} lw 0.7\nset xrange [0.3:{}]\nset yrange [{}:{}]\nset xtics {}\n",
                           grid_colour(), static_cast<double>(plot.bars.size()) + 0.7, plot.from_zero ? 0 : shown_y.low,
-                          shown_y.high) +
+                          shown_y.high, tics.empty() ? "1" : fmt::format("({})", join(tics, ", "))) +
               data + "plot " + join(bars, ", ") + "\n",
           plot.width, plot.height};
 }

@@ -39,6 +39,7 @@ struct BarPlot {
   };
   std::vector<Bar> bars{};
   bool from_zero = false;
+  Points tics{};  // what stands below: places (the first bar is at 1) and the numbers there; none: the bars' own places
   int width = 420, height = 240;
 };
 

@@ -194,6 +194,35 @@ TEST(Campaign, FlagsWhatIsNotToBeTrusted) {
   EXPECT_GT(warnings(std::make_shared<Saturated>(48, 5, 1), "pgd", "0.02")["zero_gradients"], 0);
 }
 
+TEST(Campaign, APgdThatIsWeakerThanOneStepIsFlagged) {
+  // Its answers fall with the mean pixel, but only the clean image shows that in its gradient: one step from there is
+  // enough, steps from a random start lead nowhere.
+  class Treacherous : public Victim {
+   public:
+    Treacherous() : Victim("treacherous") {}
+    at::Tensor forward(const at::Tensor& images) const override {
+      const at::Tensor brightness = images.flatten(1).mean(1);
+      const at::Tensor clean = images.detach().flatten(1).eq(0.5).all(1);
+      const at::Tensor seen = at::where(clean, brightness, brightness.detach());
+      return at::stack({0.545 - seen, at::zeros_like(seen)}, 1);
+    }
+    int64_t classes() const override { return 2; }
+  };
+  const auto victim = std::make_shared<Treacherous>();
+  const at::Tensor grey = at::full({12, 3, 4, 4}, 0.5);
+  const auto result = [&](const std::string& attack) {
+    Campaign campaign(
+        {.attacked = {victim}, .judges = {victim}, .plan = plan_attack(options_of(attack, {"0.05"}), 2, 1)},
+        {grey, at::zeros({12}, at::kLong), samples::numbers(12)});
+    return finished(campaign);
+  };
+  EXPECT_EQ(result("fgsm")["curve"][0]["robust"], 0);
+  const Json weak = result("pgd");
+  EXPECT_EQ(weak["curve"][0]["robust"], 12);
+  EXPECT_TRUE(weak["warnings"]["weaker_than_fgsm"].get<bool>());
+  EXPECT_THAT(describe_warnings(weak), testing::Contains(HasSubstr("One step fools more than many")));
+}
+
 TEST(Campaign, SquareThatBeatsGradientsIsFlagged) {
   // Rounds its pixels, so that every gradient is zero while answers still change.
   class Masked : public samples::BentVictim {

@@ -92,9 +92,81 @@ TEST(Victim, AnEnsembleAveragesAsItIsTold) {
   EXPECT_TRUE(at::allclose(answers({.temperature = 2}), (at::softmax(za / 2, 1) + at::softmax(zb / 2, 1)) / 2));
 }
 
+// MC DropPath: the passes differ, each is a function of the images alone, and what the whole of them answers is their
+// mean, through both engines; with nothing to drop it is the network to the bit.
+TEST(Victim, PassesThatDropPathsAreMembersOfAnEnsemble) {
+  const auto net = network("darts", "darts-v2");
+  const VictimPointer plain = network_victim(net, kStatistics, "plain");
+  const Attacked attacked = samples::images_of(*plain, {6, 3, 12, 12}, 4, 0, 1);
+  const at::Tensor undropped = plain->logits(attacked.images);
+  std::vector<VictimPointer> passes;
+  at::Tensor mean = at::zeros_like(undropped);
+  for (uint64_t seed = 1; seed <= 3; ++seed) {
+    passes.push_back(network_victim(net, kStatistics, "pass", {.probability = 0.4, .seed = seed}));
+    const at::Tensor once = passes.back()->logits(attacked.images);
+    EXPECT_TRUE(once.equal(passes.back()->logits(attacked.images)));
+    EXPECT_FALSE(at::allclose(once, undropped, 1e-2, 1e-2));
+    mean += at::softmax(once, 1) / 3;
+  }
+  const VictimPointer whole = ensemble_victim(passes, "whole");
+  EXPECT_TRUE(at::allclose(whole->logits(attacked.images).exp(), mean, 1e-4, 1e-5));
+  const auto slope = [&](Engine engine) {
+    const EngineScope scope(engine);
+    return whole->gradient(attacked.images, cross_entropy(attacked)).images;
+  };
+  const at::Tensor fused = slope(Engine::fused), reference = slope(Engine::reference);
+  const double scale = reference.abs().max().item<double>();
+  EXPECT_GT(scale, 0);
+  EXPECT_LT((fused - reference).abs().max().item<double>(), 1e-3 * scale);
+  const VictimPointer still = network_victim(net, kStatistics, "still", {.probability = 0, .seed = 5});
+  EXPECT_TRUE(still->logits(attacked.images).equal(undropped));
+}
+
 struct VictimFile : testing::Test {
   TemporaryFolder folder_;
 };
+
+// Files whose models are made up: what is read is what `read` says.
+TEST_F(VictimFile, MembersThatSeeOtherImagesAreRefused) {
+  write_file(folder_ / "small.nascent", "NASCENT, as far as the first bytes go");
+  write_file(folder_ / "large.nascent", "NASCENT, as far as the first bytes go");
+  const auto read = [](const std::filesystem::path& path) {
+    Model model;
+    model.eval_transforms = {"normalise"};
+    if (path.stem() == "small") model.eval_transforms = {"resize 16", "normalise"};
+    ModelFile file;
+    file.members.push_back(std::move(model));
+    return file;
+  };
+  DataOptions data;
+  data.name = "random";
+  const auto open = [&](const std::vector<std::string>& names) {
+    std::vector<std::string> paths;
+    for (const std::string& name : names) paths.push_back((folder_ / name).string());
+    return VictimFiles(paths, {}, read);
+  };
+  EXPECT_THAT(
+      error_of([&] {
+        open({"large.nascent", "small.nascent"}).data(data);
+      }),
+      testing::AllOf(HasSubstr("small.nascent"), HasSubstr("'resize 16, normalise'"), HasSubstr("--eval-transforms")));
+  EXPECT_NO_THROW(open({"small.nascent", "small.nascent"}).data(data));
+  data.eval_transforms = {"resize 12", "normalise"};  // named for all of them
+  EXPECT_NO_THROW(open({"large.nascent", "small.nascent"}).data(data));
+}
+
+TEST_F(VictimFile, RandomPassesCannotBeJoinedWithOthers) {
+  write_file(folder_ / "drops.nascent", "NASCENT, as far as the first bytes go");
+  const auto read = [](const std::filesystem::path&) {
+    ModelFile file;
+    file.members.emplace_back();
+    file.random = {.passes = 3, .drop_path = 0.1};
+    return file;
+  };
+  const std::string path = (folder_ / "drops.nascent").string();
+  EXPECT_THAT(error_of([&] { VictimFiles({path, path}, {}, read); }), HasSubstr("random passes"));
+  EXPECT_NO_THROW(VictimFiles({path}, {}, read));
+}
 
 TEST_F(VictimFile, ATorchScriptFileIsNormalisedAndDifferentiated) {
   torch::jit::Module script("net");
