@@ -7,7 +7,7 @@ help:
 	@echo "make demo     install, build, search and train on Fashion-MNIST (minutes)"
 	@echo "make test     install, build and run every test"
 	@echo "make build    only build; the program is $(BUILD)/bin/nascent"
-	@echo "make bench    time both engines on the same steps (a quarter of an hour)"
+	@echo "make bench    time the engines, analyses, attacks and ensembles beside the plain way (half an hour)"
 	@echo "make experiments  run every experiment; results go to docs/results/ (an hour)"
 	@echo "make docs     write docs/options.md anew from the program"
 	@echo "make format   run clang-format over the sources"
@@ -33,8 +33,8 @@ test: configure
 	@cd $(BUILD) && ctest --output-on-failure -j2
 
 bench: configure
-	@cmake --build $(BUILD) --target bench_step
-	@$(BUILD)/bin/bench_step
+	@cmake --build $(BUILD) --target bench_step bench_analysis bench_attack bench_ensemble
+	@for bench in step analysis attack ensemble; do $(BUILD)/bin/bench_$$bench || exit 1; done
 
 docs: build
 	@$(BUILD)/bin/nascent options --markdown > docs/options.md

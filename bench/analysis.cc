@@ -1,7 +1,8 @@
 // What analyses cost, beside the plain way in the same run: points of a loss landscape, gradients of single images,
 // products with the Hessian, and the topology of a whole space.
 //
-//   bench_analysis               everything: a table, then one name=value line per figure
+//   bench_analysis               everything in about two minutes: a line as each is done, then one name=value line per
+//                                figure
 //   bench_analysis --rounds 5    more rounds (the median counts); --threads 1
 #include <ATen/ATen.h>
 #include <fmt/format.h>
@@ -11,6 +12,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdio>
 #include <cstring>
 #include <functional>
 
@@ -27,6 +29,7 @@ using namespace nascent;
 namespace {
 
 constexpr int kBatch = 64;
+constexpr int kSingles = 16;  // images that are differentiated one by one: each is a measurement of its own
 
 double seconds(const std::function<void()>& work) {
   const auto start = std::chrono::steady_clock::now();
@@ -80,21 +83,21 @@ void landscape_point(Workload& workload, WeightPlane& plane, const Direction& fi
   evaluate_batches(*workload.network, workload.images);
 }
 
+// Of the first kSingles images.
 void single_backward_passes(Workload& workload, Engine engine) {
   const EngineScope scope(engine);
   workload.network->use_channels_last(true);
   const Tensors parameters = workload.network->parameters();
   std::vector<at::Tensor> mean(parameters.size());
   double squares = 0;
-  for (const TensorBatch& batch : workload.images) {
-    for (int64_t i = 0; i < batch.labels.size(0); ++i) {
-      const at::Tensor logits = workload.network->forward(batch.images.narrow(0, i, 1)).logits;
-      const Tensors found = gradients(classification_loss(logits, batch.labels.narrow(0, i, 1)), parameters);
-      for (size_t p = 0; p < found.size(); ++p) {
-        if (!found[p].defined()) continue;
-        squares += found[p].square().sum().item<double>();
-        mean[p] = mean[p].defined() ? mean[p].add_(found[p]) : found[p].clone();
-      }
+  const TensorBatch& batch = workload.images.front();
+  for (int64_t i = 0; i < kSingles; ++i) {
+    const at::Tensor logits = workload.network->forward(batch.images.narrow(0, i, 1)).logits;
+    const Tensors found = gradients(classification_loss(logits, batch.labels.narrow(0, i, 1)), parameters);
+    for (size_t p = 0; p < found.size(); ++p) {
+      if (!found[p].defined()) continue;
+      squares += found[p].square().sum().item<double>();
+      mean[p] = mean[p].defined() ? mean[p].add_(found[p]) : found[p].clone();
     }
   }
   if (squares < 0) fmt::print("impossible\n");
@@ -130,6 +133,7 @@ double topology_seconds(int rounds) {
 int main(int argc, char** argv) {
   correct_blas_kernels(argv);
   keep_freed_memory();
+  std::setvbuf(stdout, nullptr, _IOLBF, BUFSIZ);
   int rounds = 3, threads = 2;
   for (int i = 1; i + 1 < argc; i += 2) {
     if (!std::strcmp(argv[i], "--rounds")) rounds = std::max(1, std::atoi(argv[i + 1]));
@@ -140,9 +144,9 @@ int main(int argc, char** argv) {
     figures.push_back(fmt::format("{}={:.3g}", name, value));
   };
   // Memory first: a child starts with what this process already holds, and without threads of ours.
-  const double few = variance_memory(128), many = variance_memory(1024);
-  fmt::print("Peak memory of the gradient variance: 128 images {:.2f} GB, 1024 images {:.2f} GB\n\n", few, many);
-  figure("variance_memory_1024_vs_128_images", many / few);
+  const double few = variance_memory(64), many = variance_memory(512);
+  fmt::print("Peak memory of the gradient variance: 64 images {:.2f} GB, 512 images {:.2f} GB\n\n", few, many);
+  figure("variance_memory_512_vs_64_images", many / few);
 
   use_threads(threads);
   fmt::print("{}\n\n", describe_engine());
@@ -166,6 +170,8 @@ int main(int argc, char** argv) {
       use_threads(count);
       by_threads.push_back(medians({point(Engine::fused, true)}, rounds)[0]);
     }
+    fmt::print("on {} threads and on 1       {:.3f} s, {:.3f} s: {:.2f}x\n", threads, by_threads[1], by_threads[0],
+               by_threads[0] / by_threads[1]);
     figure(fmt::format("landscape_threads_{}_vs_1", threads), by_threads[0] / by_threads[1]);
   }
   {
@@ -175,10 +181,11 @@ int main(int argc, char** argv) {
                                 [&] { single_backward_passes(workload, Engine::reference); },
                                 [&] { single_backward_passes(workload, Engine::fused); }},
                                rounds);
-    const double loop = std::min(times[1], times[2]);
+    const double singles = 128.0 / kSingles, loop = singles * std::min(times[1], times[2]);
     fmt::print("variance of 128 images      {:.3f} s, image by image {:.3f} s, fused {:.3f} s: {:.1f}x\n", times[0],
-               times[1], times[2], loop / times[0]);
+               singles * times[1], singles * times[2], loop / times[0]);
     figure("variance_vs_single_images", loop / times[0]);
+    workload.images.resize(1);  // products cost alike for every batch
     const HessianOperator finite(*workload.network, workload.images, Differentiation::finite),
         exact(*workload.network, workload.images, Differentiation::exact);
     const at::Tensor vector = at::randn({finite.size()}, at::kDouble);

@@ -13,6 +13,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdio>
 #include <cstring>
 #include <functional>
 #include <map>
@@ -116,6 +117,7 @@ double thread_ratio(const Workload& workload, int batch, int rounds, int threads
 int main(int argc, char** argv) {
   correct_blas_kernels(argv);
   keep_freed_memory();
+  std::setvbuf(stdout, nullptr, _IOLBF, BUFSIZ);
   int rounds = 3, batch = 64, threads = 2;
   for (int i = 1; i + 1 < argc; i += 2) {
     if (!std::strcmp(argv[i], "--rounds")) rounds = std::max(1, std::atoi(argv[i + 1]));
@@ -149,7 +151,6 @@ int main(int argc, char** argv) {
     const double ours = median(times[Way::fused]), nchw = median(times[Way::nchw]),
                  last = median(times[Way::channels_last]), ratio = std::min(nchw, last) / ours;
     fmt::print("{:<12}{:>10.3f}{:>12.3f}{:>16.3f}{:>9.1f}x\n", workload.name, ours, nchw, last, ratio);
-    std::fflush(stdout);
     figure(workload.name + "_vs_best_plain", ratio);
   }
   figure(fmt::format("pgd_threads_{}_vs_1", threads), thread_ratio(workloads().front(), batch, rounds, threads));

@@ -1,6 +1,8 @@
 #include <gmock/gmock.h>
 
 #include "cli/program.h"
+#include "nascent/space/space.h"
+#include "nascent/table/csv.h"
 #include "nascent/train/state.h"
 
 namespace nascent {
@@ -111,6 +113,38 @@ TEST_F(AnalyzeTest, AKilledConvergenceEndsInTheSameBytes) {
   }
 }
 
+TEST_F(AnalyzeTest, AKilledLineEndsInTheSameBytes) {
+  expect_same_bytes_after_kill("line", {trained("first"), trained("second", {"--seed", "2"})},
+                               {"--points", "41", "--images", "16"}, {"line.csv", "line.svg", "result.json"});
+}
+
+TEST_F(AnalyzeTest, AKilledTrajectoryEndsInTheSameBytes) {
+  expect_same_bytes_after_kill("trajectory", {trained("model", {"--snapshots", "1", "--epochs", "2"})},
+                               {"--points", "7", "--images", "16"},
+                               {"trajectory.csv", "plane.csv", "trajectory.svg", "losses.svg", "result.json"});
+}
+
+// With what Table 1 adds to the training; each part is a run that 'nascent eval' takes.
+TEST_F(AnalyzeTest, GeneralisationTrainsTheCellItsVariantsAndItsAdaptedForm) {
+  const Json result =
+      json_of(analysis("generalisation", {"darts-v2"}, "run",
+                       with({"--connections", "1", "--channels", "4", "--cells", "3", "--epochs", "1", "--seeds", "2",
+                             "--drop-path", "0.2", "--train-transforms", "flip,normalise,cutout 2"},
+                            data())));
+  std::map<std::string, int> kinds;
+  for (const Json& training : result["trainings"]) {
+    ++kinds[training["kind"].get<std::string>()];
+    const Json eval = json_of({"eval", path("run/" + training["folder"].get<std::string>()), "--threads", "1"});
+    EXPECT_DOUBLE_EQ(training["final_top1"].get<double>(), eval["top1"].get<double>()) << training;
+  }
+  EXPECT_EQ(kinds, (std::map<std::string, int>{{"original", 2}, {"connections", 2}, {"adapted", 2}}));
+  const std::string table = bytes("run/trainings.csv");
+  EXPECT_EQ(std::count(table.begin(), table.end(), '\n'), 1 + 3 * 2);
+  EXPECT_THAT(table, HasSubstr("darts-v2-4c-2-adapted,adapted,4,2,0.025,2,"));
+  EXPECT_THAT(bytes("run/report.html"),
+              AllOf(HasSubstr("with the deviation over seeds: 1 darts-v2"), HasSubstr("<svg")));
+}
+
 TEST_F(AnalyzeTest, AGridIsRefinedFromACoarserOne) {
   const std::string model = trained("model");
   json_of(analysis("landscape", {model}, "coarse", {"--points", "3", "--images", "16"}));
@@ -135,7 +169,7 @@ TEST_F(AnalyzeTest, LineAndTrajectory) {
   ASSERT_EQ(way["models"].size(), 4u);  // the start, and three epochs
   EXPECT_LE(way["explained"][0].get<double>() + way["explained"][1].get<double>(), 1 + 1e-9);
   EXPECT_EQ(way["models"][3]["first"], 0.0);
-  EXPECT_THAT(bytes("way/report.html"), HasSubstr("the cross is the last"));
+  EXPECT_THAT(bytes("way/report.html"), HasSubstr("the ring is the last"));
   refused(analysis("trajectory", {second}, "kept", {}), "kept no snapshots");
   refused(analysis("line", {first}, "one", {}), "two models were expected");
   const std::string wider = trained("wider", {"--channels", "8"});
@@ -205,6 +239,55 @@ TEST_F(AnalyzeTest, RankReadsColumns) {
   EXPECT_NEAR(result["agreement"][1]["spearman"].get<double>(), 0.9, 1e-12);
   EXPECT_THAT(bytes("rank.csv"), HasSubstr("estimate,architectures,spearman"));
   refused({"analyze", "rank", path("scores.csv"), "--truth", "truht"}, "Did you mean 'truth'?");
+}
+
+// Accuracies with the shared weights of a supernet, as any other column: of rows of a table, and of a file's cells.
+TEST_F(AnalyzeTest, RankAsksASupernet) {
+  const auto space = find_space("nasbench201");
+  std::string table = "index,arch,toy_test12\n", cells = "architecture,guess\n";
+  for (int i = 0; i < 8; ++i) {
+    const std::string text = to_text(space->at(1900.0 * i + 7), "nasbench201");
+    table += fmt::format("{},{},{}\n", i, text, 50 + i);
+    if (i % 2 == 0) cells += fmt::format("{},{}\n", text, i);
+  }
+  write_file(path("toy.csv"), table);
+  write_file(path("cells.csv"), cells);
+  json_of({"table", "import", path("toy.csv"), "--out", path("toy.table")});
+  json_of(with({"search", "--recipe", "rs-ws", "--space", "nasbench201", "--channels", "4", "--cells", "1", "--epochs",
+                "1", "--threads", "1", "--out", path("supernet")},
+               data()));
+  const auto ranked = [&](const Words& more) {
+    return json_of(with({"analyze", "rank", "--table", path("toy.table"), "--truth", "toy_test12", "--supernet",
+                         path("supernet"), "--values", path("values.csv")},
+                        more))["agreement"];
+  };
+  const auto shared_of = [&] {  // by the architecture's name
+    std::map<std::string, std::string> values;
+    const std::vector<CsvRow> rows = parse_csv(bytes("values.csv"), "values.csv");
+    const auto& names = rows[0].fields;
+    const auto place = std::find(names.begin(), names.end(), "shared_weights") - names.begin();
+    for (size_t r = 1; r < rows.size(); ++r) values[rows[r].fields[0]] = rows[r].fields[place];
+    return values;
+  };
+  const Json all = ranked({});
+  ASSERT_EQ(all.size(), 1u);
+  EXPECT_EQ(all[0]["estimate"], "shared_weights");
+  EXPECT_EQ(all[0]["architectures"], 8);
+  const auto by_name = shared_of();
+  EXPECT_EQ(by_name.size(), 8u);
+  for (const auto& [name, value] : by_name) {
+    EXPECT_GE(std::stod(value), 0) << name;
+    EXPECT_LE(std::stod(value), 100) << name;
+  }
+  const Json some = ranked({path("cells.csv")});
+  ASSERT_EQ(some.size(), 2u);
+  EXPECT_NEAR(some[0]["spearman"].get<double>(), 1, 1e-12);  // the guess
+  EXPECT_EQ(some[1]["architectures"], 4);
+  for (const auto& [name, value] : shared_of()) EXPECT_EQ(value, by_name.at(name)) << name;
+  refused({"analyze", "rank", path("cells.csv"), "--truth", "guess", "--supernet", path("supernet")},
+          "name it with --table");
+  refused({"analyze", "rank", "--table", path("toy.table"), "--truth", "toy_test12", "--supernet", path("nowhere")},
+          "nowhere");
 }
 
 }  // namespace
