@@ -13,15 +13,18 @@ namespace nascent {
 
 void LandscapeOptions::declare(OptionTable& table) {
   auto section = table.section("landscape", "The grid of weights around each model.");
-  section.add("points", points, "points of the grid along each direction; 51, later 101, keeps what there is")
-      .range(0, 10001);
-  section.add("range", range, "the grid goes from minus to plus this, in lengths of the weights").range(0, 1000);
-  section.add("directions", directions, "pairs of random directions, a grid each: one pair says little").range(1, 1000);
+  section.add("points", points, "grid points along each direction").range(0, 10001);
+  section.add("range", range, "extent of the grid in both directions, relative to the norm of the weights")
+      .range(0, 1000);
+  section
+      .add("directions", directions,
+           "number of pairs of random directions, one grid for each; a single pair says little")
+      .range(1, 1000);
   section.add("images", images, "test images; 0: all").at_least(0);
-  section.add("norms", norms, "statistics of batch norms at moved weights")
+  section.add("norms", norms, "batch-norm statistics away from the trained weights")
       .one_of({"running", "recalibrated", "batch"});
-  section.add("calibration", calibration, "training images that recalibrated norms see").range(1, 1e9);
-  section.add("filters", filters, "directions have the length of the weights, filter by filter");
+  section.add("calibration", calibration, "training images used to recalibrate batch norms").range(1, 1e9);
+  section.add("filters", filters, "normalise directions filter by filter");
 }
 
 void LandscapeOptions::check() const {

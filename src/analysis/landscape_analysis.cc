@@ -113,7 +113,7 @@ class LandscapeAnalysis {
   void check_refined() const {
     const std::string& refine = options_.refine;
     const auto file = std::filesystem::path(refine) / "result.json";
-    if (!std::filesystem::exists(file)) fail("--refine {}: the run has not ended yet. Go on with it first.", refine);
+    if (!std::filesystem::exists(file)) fail("--refine {}: the run has not finished yet. Resume it first.", refine);
     const Json other = Json::parse(read_file(file)).value("settings", Json::object()), own = settings();
     for (const char* key : {"filters", "norms", "seed"}) {
       if (other.value(key, own[key]) == own[key]) continue;
@@ -215,15 +215,15 @@ std::string curvature_line(const Json& found) {
 void LandscapeAnalysisOptions::declare(OptionTable& table) {
   grid.declare(table);
   auto section = table.section("landscape", "");
-  section.add("models", models, "model files or run folders; they may stand after the verb too");
-  section.add("refine", refine, "run folder of a coarser grid of the same models: its points are taken over");
-  section.add("vtk", vtk, "write each surface for ParaView too");
+  section.add("models", models, "model files or run folders; also accepted as arguments");
+  section.add("refine", refine, "run folder of a coarser grid of the same models, whose points are reused");
+  section.add("vtk", vtk, "also write each surface as a ParaView file");
   spectrum.declare(table);
   auto bends = table.section("curvature", "");
-  bends.add("curvature", curvature, "eigenvalues and trace of the Hessian at each model");
+  bends.add("curvature", curvature, "compute the eigenvalues and trace of the Hessian of each model");
   bends
       .add("curvature-points", curvature_points,
-           "|smallest / largest| eigenvalue on a grid of so many points along each direction; 0: none")
+           "|smallest / largest| grid points along each direction at which to compute the extreme eigenvalues; 0: none")
       .range(0, 1001);
   data.declare(table);
   run.declare(table);

@@ -17,11 +17,11 @@ std::string shape_text(const at::Tensor& tensor) { return fmt::format("[{}]", fm
 void LineOptions::declare(OptionTable& table) {
   auto section = table.section("line", "The line from the first model (t = 0) to the second (t = 1).");
   section.add("points", points, "points on the line").range(0, 100001);
-  section.add("from", from, "where the line begins; below 0: before the first model").range(-100, 100);
-  section.add("to", to, "where it ends; above 1: beyond the second model").range(-100, 100);
+  section.add("from", from, "start of the line; below 0: before the first model").range(-100, 100);
+  section.add("to", to, "end of the line; above 1: beyond the second model").range(-100, 100);
   section.add("images", images, "test images; 0: all").at_least(0);
-  section.add("norms", norms, "statistics of batch norms on the way, a curve each: recalibrated, running, batch");
-  section.add("calibration", calibration, "training images that recalibrated norms see").range(1, 1e9);
+  section.add("norms", norms, "batch-norm statistics along the line, one curve for each: recalibrated, running, batch");
+  section.add("calibration", calibration, "training images used to recalibrate batch norms").range(1, 1e9);
 }
 
 void LineOptions::check() const {

@@ -54,8 +54,7 @@ void draw_line(const LineAnalysisOptions& options, const AnalysedModels& opened,
 
 void LineAnalysisOptions::declare(OptionTable& table) {
   line.declare(table);
-  table.section("line", "")
-      .add("models", models, "the two model files or run folders; they may stand after the verb too");
+  table.section("line", "").add("models", models, "the two model files or run folders; also accepted as arguments");
   data.declare(table);
   run.declare(table);
 }

@@ -135,21 +135,24 @@ void write_rank_files(const RankAnalysis& analysis, const RankAnalysisOptions& o
 void RankAnalysisOptions::declare(OptionTable& options) {
   auto section =
       options.section("rank", "Estimates and truth: columns of a CSV file, of a benchmark table, or of both.");
-  section.add("table", table, "benchmark table; its measures are columns, and rows of the file are looked up in it");
-  section.add("truth", truth, "column that says what architectures are worth");
-  section.add("estimates", estimates, "columns that are to rank them; empty: all others of the file");
-  section.add("lower", lower, "columns of which lower is better, the truth too: errors, losses, condition numbers");
-  section.add("architecture", architecture, "column of the file that names the architecture, for the table");
+  section.add("table", table,
+              "benchmark table in which to look up the architectures of the file; its measures become columns");
+  section.add("truth", truth, "column with the true quality of the architectures");
+  section.add("estimates", estimates, "columns to compare with the truth; empty: all other columns of the file");
+  section.add("lower", lower,
+              "columns in which lower is better (errors, losses, condition numbers), including the truth");
+  section.add("architecture", architecture, "column of the file that names the architecture");
   section.add("supernet", supernet,
               "folder of a finished one-shot search: accuracies with its shared weights become the column "
               "'shared_weights'");
-  section.add("sample", sample, "table without a file: so many architectures at random; 0: all").at_least(0);
-  section.add("share", rank.share, "of the best that agreement-k looks at").range(0.001, 1);
-  section.add("permutations", rank.permutations, "random orders behind each p-value").range(0, 1000000);
-  section.add("seed", seed, "of the sample and the permutations").at_least(0);
-  section.add("plot", plot, "draw estimates against the truth into this .svg file");
+  section.add("sample", sample, "without a file: number of random architectures to take from the table; 0: all")
+      .at_least(0);
+  section.add("share", rank.share, "fraction of the architectures that agreement-k counts as best").range(0.001, 1);
+  section.add("permutations", rank.permutations, "number of permutations for each p-value").range(0, 1000000);
+  section.add("seed", seed, "random seed for the sample and the permutations").at_least(0);
+  section.add("plot", plot, "plot the estimates against the truth to this .svg file");
   section.add("csv", csv, "write the agreement to this file");
-  section.add("values", values, "write the columns themselves to this file, a line per architecture");
+  section.add("values", values, "write the columns themselves to this file, one line per architecture");
 }
 
 const RankColumn& RankAnalysis::column(const std::string& name) const {

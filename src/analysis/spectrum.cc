@@ -136,15 +136,18 @@ std::pair<double, double> curvature_of(Network& network, const ImageBatches& bat
 
 void SpectrumOptions::declare(OptionTable& table) {
   auto section = table.section("curvature", "Eigenvalues of the Hessian at the model.");
-  section.add("lanczos-steps", steps, "products for the ends of the spectrum, and for each probe of the density")
-      .range(2, 1000);
-  section.add("top", top, "largest eigenvalues that are reported").range(1, 1000);
-  section.add("trace-probes", probes, "products for the trace; 0: none").range(0, 1000000);
   section
-      .add("density-probes", density, "probes of the spectral density, as many products each as Lanczos steps; 0: none")
+      .add("lanczos-steps", steps,
+           "Hessian-vector products (Lanczos steps) for the extreme eigenvalues, and per probe of the density")
+      .range(2, 1000);
+  section.add("top", top, "number of largest eigenvalues to report").range(1, 1000);
+  section.add("trace-probes", probes, "Hessian-vector products for the trace; 0: none").range(0, 1000000);
+  section
+      .add("density-probes", density,
+           "random probes for the spectral density, each taking that many Lanczos steps; 0: none")
       .range(0, 10000);
-  section.add("curvature-images", images, "test images that the Hessian is a mean over; 0: all").at_least(0);
-  section.add("products", products, "how products with the Hessian are taken").one_of({"finite", "exact"});
+  section.add("curvature-images", images, "test images over which the Hessian is averaged; 0: all").at_least(0);
+  section.add("products", products, "how Hessian-vector products are computed").one_of({"finite", "exact"});
 }
 
 SpectrumJob::SpectrumJob(SymmetricOperator product, int64_t size, SpectrumOptions options, uint64_t seed)

@@ -143,11 +143,11 @@ TrainedVariantsOptions::TrainedVariantsOptions() {
 
 void TrainedVariantsOptions::declare(OptionTable& table, const std::string& name) {
   auto section = table.section(name, "Which cells are trained, how often, and what is counted.");
-  section.add("cells-of", genotypes, "genotypes whose variants are trained; they may stand after the verb too");
-  section.add("variant-seed", variant_seed, "of the draws of variants").at_least(0);
-  section.add("rates", rates, "learning rates, a training each");
-  section.add("seeds", seeds, "trainings of each, with seeds from run.seed on").range(1, 1000);
-  section.add("accuracy", accuracy, "percent on the test part: the epochs until it is reached are counted")
+  section.add("cells-of", genotypes, "genotypes whose variants are trained; also accepted as arguments");
+  section.add("variant-seed", variant_seed, "random seed for drawing variants").at_least(0);
+  section.add("rates", rates, "learning rates; one training for each");
+  section.add("seeds", seeds, "trainings per variant, with consecutive seeds starting at run.seed").range(1, 1000);
+  section.add("accuracy", accuracy, "report the number of epochs needed to reach this test accuracy (percent)")
       .range(0, 100);
   variants.declare(table);
   training.declare(table);
@@ -155,7 +155,7 @@ void TrainedVariantsOptions::declare(OptionTable& table, const std::string& name
 
 void TrainedVariantsOptions::check() const {
   if (genotypes.empty()) fail("A genotype was expected, as in 'nascent analyze convergence darts-v2'.");
-  if (rates.empty()) fail("--rates: there is no learning rate to train with.");
+  if (rates.empty()) fail("--rates is empty; at least one learning rate is needed.");
 }
 
 void check_trainings(const TrainedVariantsOptions& options) {

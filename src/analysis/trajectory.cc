@@ -42,12 +42,12 @@ std::vector<double> covering(const std::vector<double>& numbers, double margin, 
 
 void TrajectoryOptions::declare(OptionTable& table) {
   auto section = table.section("trajectory", "The plane of the two principal directions of a training.");
-  section.add("points", points, "points of the grid along each direction").range(0, 10001);
-  section.add("margin", margin, "how far the grid goes beyond the trajectory, as a part of its extent").range(0, 100);
+  section.add("points", points, "grid points along each direction").range(0, 10001);
+  section.add("margin", margin, "margin of the grid around the trajectory, as a fraction of its extent").range(0, 100);
   section.add("images", images, "test images; 0: all").at_least(0);
-  section.add("norms", norms, "statistics of batch norms on the plane; running ones are those of the last model")
+  section.add("norms", norms, "batch-norm statistics on the plane; running: those of the last model")
       .one_of({"running", "recalibrated", "batch"});
-  section.add("calibration", calibration, "training images that recalibrated norms see").range(1, 1e9);
+  section.add("calibration", calibration, "training images used to recalibrate batch norms").range(1, 1e9);
 }
 
 void TrajectoryOptions::check() const {

@@ -90,8 +90,8 @@ void TrajectoryAnalysisOptions::declare(OptionTable& table) {
   trajectory.declare(table);
   table.section("trajectory", "")
       .add("models", models,
-           "a training that kept snapshots ('nascent train --snapshots 1'), or models in the order of training; they "
-           "may stand after the verb too");
+           "a training with snapshots ('nascent train --snapshots 1'), or models in the order of training; also "
+           "accepted as arguments");
   data.declare(table);
   run.declare(table);
 }

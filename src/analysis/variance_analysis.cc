@@ -48,7 +48,7 @@ VarianceAnalysisOptions::VarianceAnalysisOptions() {
 
 void VarianceAnalysisOptions::declare(OptionTable& table) {
   grid.declare(table);
-  table.section("landscape", "").add("models", models, "model files or run folders; they may stand after the verb too");
+  table.section("landscape", "").add("models", models, "model files or run folders; also accepted as arguments");
   data.declare(table);
   run.declare(table);
 }

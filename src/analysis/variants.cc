@@ -118,18 +118,20 @@ class Maker {
 
 void VariantOptions::declare(OptionTable& table) {
   auto section = table.section("variants", "Which variants of a cell are made.");
-  section.add("connections", connections, "how many with the same operations wired at random").range(0, 10000);
-  section.add("operations", operations, "how many with other operations on the same wiring").range(0, 10000);
-  section.add("adapted", adapted, "the widest and shallowest: every node takes both cell inputs");
-  section.add("deepest", deepest, "the deepest: every node takes the two states before it");
-  section.add("fill", fill, "give every edge this operation before anything else is done; empty: as they are");
-  section.add("replace", replace, "operation that takes the place of others, with --shares");
-  section.add("shares", shares, "shares of the operations to replace, a variant each, as in 0,0.375,0.625");
+  section.add("connections", connections, "number of variants with the same operations and random connections")
+      .range(0, 10000);
+  section.add("operations", operations, "number of variants with the same connections and random operations")
+      .range(0, 10000);
+  section.add("adapted", adapted, "include the widest and shallowest variant: every node takes both cell inputs");
+  section.add("deepest", deepest, "include the deepest variant: every node takes the two states before it");
+  section.add("fill", fill, "first set every edge to this operation; empty: keep the genotype's own");
+  section.add("replace", replace, "operation that replaces others, with --shares");
+  section.add("shares", shares, "fractions of the operations to replace, one variant for each, such as 0,0.375,0.625");
   section.add("repeat", repeat,
-              "two edges of a node may come from one state, and the output stays as it is (space cells); off: the "
-              "genotype's own space");
-  section.add("isomorphic", isomorphic, "keep variants that differ only in the numbers of their nodes");
-  section.add("ops", ops, "operations that are drawn from");
+              "allow two edges of a node to come from the same state, and keep the output as it is (space cells); off: "
+              "stay in the genotype's own space");
+  section.add("isomorphic", isomorphic, "keep variants that differ only in the order of their nodes");
+  section.add("ops", ops, "operations to draw from");
 }
 
 CellGenotype with_random_connections(const CellGenotype& cell, bool repeat, RandomStream& random) {

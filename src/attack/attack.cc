@@ -9,16 +9,19 @@ namespace nascent {
 void AttackSettings::declare(OptionTable& table) {
   auto section = table.section("attack", "Which attack, how strong, and against whom.");
   section.add("steps", steps, "steps of an iterative attack; 0: as published").at_least(0);
-  section.add("step", step, "length of a step of pgd and mi-fgsm as a part of eps; 0: as published").at_least(0);
-  section.add("restarts", restarts, "starts from different random points; 0: as published").at_least(0);
-  section.add("passes", passes, "gradients that apgd averages, for victims that answer at random").range(1, 10000);
-  section.add("searches", searches, "tries of cw's constant: 0.001, times 10 while it fails, then bisected")
+  section.add("step", step, "pgd, mi-fgsm: step size as a fraction of eps; 0: as published").at_least(0);
+  section.add("restarts", restarts, "random restarts; 0: as published").at_least(0);
+  section.add("passes", passes, "apgd: number of gradients to average, for models with random outputs").range(1, 10000);
+  section
+      .add("searches", searches,
+           "cw: search steps for the constant, which starts at 0.001, is multiplied by 10 until the attack succeeds, "
+           "then bisected")
       .range(1, 100);
-  section.add("confidence", confidence, "by which cw's wrong logit must lead").at_least(0);
-  section.add("rate", rate, "learning rate of cw's Adam").at_least(0);
-  section.add("queries", queries, "answers that square asks for, per image").range(1, 100000000);
-  section.add("window", window, "share of the pixels that square changes at first").range(1e-6, 1);
-  section.add("target-classes", classes, "classes that apgd-t and fab-t try, the likeliest first").range(1, 100000);
+  section.add("confidence", confidence, "cw: margin by which the wrong logit must lead").at_least(0);
+  section.add("rate", rate, "cw: learning rate of Adam").at_least(0);
+  section.add("queries", queries, "square: queries per image").range(1, 100000000);
+  section.add("window", window, "square: initial fraction of the pixels to change").range(1e-6, 1);
+  section.add("target-classes", classes, "apgd-t, fab-t: number of target classes, most likely first").range(1, 100000);
 }
 
 Outcome attack_batch(const Attack& attack, const AttackFacts& facts, const AttackSettings& settings,

@@ -74,25 +74,27 @@ double parse_eps(const std::string& text) {
 
 void AttackOptions::declare(OptionTable& table) {
   auto section = table.section("attack", "Which attack, how strong, and against whom.");
-  section.add("models", models,
-              "what is attacked: model files, run folders or TorchScript files; several: an ensemble");
+  section.add("models", models, "model files, run folders or TorchScript files to attack; several form an ensemble");
   section.add("attack", attack, "attack").one_of(Attack::Registry::instance().names());
-  section.add("norm", norm, "how distances are measured; auto: linf where the attack knows it")
+  section.add("norm", norm, "norm of the perturbation; auto: linf if the attack supports it")
       .one_of({"auto", "linf", "l2"});
-  section.add("eps", eps, "how far images may be moved, such as 1/255,2/255; empty: the attack's usual distance");
-  section.add("units", units, "of distances: pixels from 0 to 1, or pixels as the model normalises them")
+  section.add("eps", eps, "perturbation sizes, such as 1/255,2/255; empty: the attack's default");
+  section.add("units", units, "units of the perturbation: pixel values from 0 to 1, or normalised pixel values")
       .one_of({"pixels", "normalised"});
-  section.add("target", target, "class to reach: none, least-likely, runner-up, random, or a class's name or number");
+  section.add("target", target,
+              "target class: none, least-likely, runner-up, random, or the name or number of a class");
   section
-      .add("fooled", fooled, "whether images leave the batch once fooled; auto: they stay in --rounds and --transfer")
+      .add("fooled", fooled,
+           "whether images leave the batch once misclassified; auto: they stay with --rounds and --transfer")
       .one_of({"auto", "leave", "stay"});
-  section.add("images", images, "test images to attack, chosen by the seed").at_least(1);
-  section.add("rounds", rounds, "attack each member in turn and let all answer, then attack all at once");
-  section.add("transfer", transfer, "as --rounds, and show how each member answers what was made for each");
-  section.add("keep", keep, "adversarial images to keep per attack, from the first on").at_least(0);
-  section.add("pictures", pictures, "of them, how many fooled ones to write as PNG").at_least(0);
-  section.add("mean", mean, "that a TorchScript file wants subtracted, per channel");
-  section.add("deviation", deviation, "that a TorchScript file wants its images divided by, per channel");
+  section.add("images", images, "number of test images to attack, chosen at random by the seed").at_least(1);
+  section.add("rounds", rounds, "attack each member in turn and evaluate all of them, then attack the whole ensemble");
+  section.add("transfer", transfer, "as --rounds, and report how each attack transfers to every other member");
+  section.add("keep", keep, "number of adversarial images to save per attack").at_least(0);
+  section.add("pictures", pictures, "number of misclassified ones among them to write as PNG").at_least(0);
+  section.add("mean", mean, "channel means with which a TorchScript file expects images to be normalised");
+  section.add("deviation", deviation,
+              "channel standard deviations with which a TorchScript file expects images to be normalised");
   settings.declare(table);
 }
 

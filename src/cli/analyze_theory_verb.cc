@@ -18,7 +18,7 @@ class AnalyzeTheoryVerb : public Verb {
   void declare(OptionTable& table) override {
     auto section = table.section("theory", "Which theories are checked, and how thoroughly. Known: " +
                                                join(Theory::Registry::instance().names(), ", ") + ".");
-    section.add("draws", draws_, "problems drawn at random; costly theories draw a part of that").range(1, 1000000);
+    section.add("draws", draws_, "number of random problems; expensive theories use fewer").range(1, 1000000);
     section.add("seed", seed_, "of the draws").at_least(0);
     section.add("out", out_, "folder for a table (.csv) and a picture (.svg) of each theory");
     table.section("run", "Where and how a run happens.")

@@ -14,12 +14,12 @@ class AnalyzeTopologyVerb : public Verb {
 
   void declare(OptionTable& table) override {
     auto section = table.section("topology", "Which cells are looked at, and what they are compared with.");
-    section.add("genotype", genotypes_, "names, files or run folders; they may stand after the verb too");
-    section.add("table", table_, "a benchmark table: every architecture of it, beside what it reaches");
-    section.add("measures", measures_, "columns of the table that width and depth are compared with");
-    section.add("repeat", repeat_, "whether the wirings to compare with may take an input twice")
+    section.add("genotype", genotypes_, "names, files or run folders; also accepted as arguments");
+    section.add("table", table_, "benchmark table: analyse all its architectures and compare with their accuracies");
+    section.add("measures", measures_, "columns of the table to compare width and depth with");
+    section.add("repeat", repeat_, "whether the wirings compared with may use an input twice")
         .one_of({"space", "yes", "no"});
-    section.add("plot", plot_, "draw the cells side by side into this file: .svg, .png or .pdf");
+    section.add("plot", plot_, "draw the cells side by side to this .svg, .png or .pdf file");
     section.add("csv", csv_, "write the table to this file");
   }
 

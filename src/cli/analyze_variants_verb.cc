@@ -18,8 +18,8 @@ class AnalyzeVariantsVerb : public Verb {
     auto section = table.section("analyze", "What is written, and for which network sizes are counted.");
     section.add("out", out_, "folder for the genotype files, variants.csv and cells.svg");
     section.add("seed", seed_, "of the draws").at_least(0);
-    section.add("input", input_, "channels, height and width of the images that sizes are counted for");
-    section.add("classes", classes_, "classes that sizes are counted for").range(1, 1e6);
+    section.add("input", input_, "channels, height and width of the images for which sizes are computed");
+    section.add("classes", classes_, "number of classes for which sizes are computed").range(1, 1e6);
     network_.declare(table);
   }
 

@@ -8,12 +8,6 @@
 namespace nascent {
 namespace {
 
-// Options of the section "search" that every method has.
-bool is_common(const Option& option) {
-  static const std::vector<std::string> names = {"method", "judge", "space", "table"};
-  return std::find(names.begin(), names.end(), option.name()) != names.end();
-}
-
 class SearchVerb : public Verb {
  public:
   bool resumable() const override { return true; }
@@ -23,7 +17,8 @@ class SearchVerb : public Verb {
 
   void resolve(const Invocation& invocation) override {
     if (invocation.resume.empty() && invocation.options != nullptr) {
-      options_.comparison.recipes.empty() ? check_options(*invocation.options) : keep_typed(invocation);
+      options_.comparison.recipes.empty() ? check_options(options_.method, *invocation.options)
+                                          : keep_typed(invocation);
     }
     options_.resolve(invocation.resume);
     if (options_.stages.retrain_scale.empty()) options_.stages.retrain_scale = invocation.scale;
@@ -38,19 +33,6 @@ class SearchVerb : public Verb {
   }
 
  private:
-  // An option that the method does not read is a mistake, not to be passed over.
-  void check_options(const OptionTable& table) const {
-    const MethodEntry method = find_method(options_.method);
-    std::vector<std::string> own = {"stages", "compare", "network", "data", "run"};
-    own.insert(own.end(), method.facts.sections.begin(), method.facts.sections.end());
-    for (const Option& option : table.options()) {
-      if (!option.was_set() || is_common(option)) continue;
-      if (std::find(own.begin(), own.end(), option.section()) != own.end()) continue;
-      fail("{} is no option of the method '{}', which has those of the sections {}.", option.key(), method.name,
-           join(own, ", "));
-    }
-  }
-
   // What is typed beside --recipes holds for every search.
   void keep_typed(const Invocation& invocation) {
     if (!invocation.recipe.empty()) fail("Give --recipe for one search, or --recipes to compare several, not both.");
