@@ -1,20 +1,22 @@
-// Curves on a canvas: axes, logarithms, smoothing, zoom, values under the pointer.
+// Curves on a canvas: axes, logarithms, smoothing, zoom, values under the pointer. The live page and reports share them.
 //
 //   const chart = new Chart(element, {title: "Loss", x: "epoch"});
 //   chart.set([{name: "train", x: [1, 2], y: [0.7, 0.5]}], {smoothing: 0.6, logY: true});
 //
-// Drag to zoom, double click to see all; with the keyboard + − ← → and 0. Curves may have any number of points: of
-// those that share a column of the screen, the least and the largest are drawn.
+// Drag to zoom, or the wheel with Ctrl; double click to see all; with the keyboard + − ← → and 0. Curves may have any
+// number of points: of those that share a column of the screen, the least and the largest are drawn.
 import {h, number, colour, seriesColour} from "./dom.js";
 
 const kMargin = {left: 58, right: 12, top: 8, bottom: 26};
+const kSmallMargin = {left: 4, right: 4, top: 2, bottom: 16};  // a panel among many: no numbers beside it
+const kDots = 30;  // of so few points each is marked
 
-// Round numbers in a range, about `most` of them.
-export function ticks(low, high, most) {
+// Round numbers in a range, about `most` of them and at least `apart` from one another.
+export function ticks(low, high, most, apart = 0) {
   const span = high - low;
   if (!(span > 0)) return [low];
   const rough = span / Math.max(1, most), power = 10 ** Math.floor(Math.log10(rough));
-  const step = [1, 2, 5, 10].find((factor) => factor * power >= rough) * power;
+  const step = Math.max(apart, [1, 2, 5, 10].find((factor) => factor * power >= rough) * power);
   const all = [];
   for (let i = Math.ceil(low / step - 1e-9); i * step <= high + step * 1e-9; i++) all.push(Number((i * step).toPrecision(12)));
   return all;
@@ -70,19 +72,38 @@ function nearest(x, at) {
   return after === x.length || at - x[after - 1] <= x[after] - at ? after - 1 : after;
 }
 
+// What lies where in a stack of series: for each, its points with what is below them and where they end.
+export function stack(series) {
+  const below = new Map();
+  return series.map(({x, y}) => x.map((at, i) => {
+    const from = below.get(at) || 0, to = from + (Number.isFinite(y[i]) ? y[i] : 0);
+    below.set(at, to);
+    return {x: at, from, to};
+  }));
+}
+
 export class Chart {
+  // options: title, x: what runs along; height; whole: no tick between whole numbers; top: the y axis goes from 0 to here;
+  // stacked: series lie one on another; small: few ticks; replaces: a drawing in whose place the chart is, in a figure
+  // that has its title and legend already.
   constructor(host, options = {}) {
     this.options = {height: 220, ...options};
+    this.margin = options.small ? kSmallMargin : kMargin;
     this.series = [];
     this.zoom = null;
     this.canvas = h("canvas", {tabindex: "0", role: "img", "aria-label": options.title || "chart"});
     this.legend = h("p", {class: "legend"});
     this.tip = h("div", {class: "tip", hidden: true});
     this.stage = h("div", {class: "stage"}, this.canvas, this.tip);
-    this.element = h("figure", {class: "chart"},
-        h("figcaption", null, options.title || "", options.x ? h("span", {class: "by"}, "by " + options.x) : null),
-        this.stage, this.legend);
-    host.append(this.element);
+    if (options.replaces) {
+      this.element = this.stage;
+      options.replaces.after(this.stage);
+    } else {
+      this.element = h("figure", {class: "chart"},
+          h("figcaption", null, options.title || "", options.x ? h("span", {class: "by"}, "by " + options.x) : null),
+          this.stage, this.legend);
+      host.append(this.element);
+    }
     this.listen();
     this.observer = new ResizeObserver(() => this.draw());
     this.observer.observe(this.stage);
@@ -93,7 +114,8 @@ export class Chart {
     this.element.remove();
   }
 
-  // series: {name, x, y, place: which colour, points: dots instead of a line, steps: stays until the next point}
+  // series: {name, x, y, place: which colour, points: dots instead of a line, steps: stays until the next point,
+  // low, high: bounds of what is shaded around it}
   set(series, {smoothing = 0, logX = false, logY = false} = {}) {
     this.series = series.map((one, i) => ({place: i, ...one, drawn: one.points || one.steps ? one.y : smoothed(one.y, smoothing)}));
     this.smoothing = smoothing;
@@ -122,16 +144,19 @@ export class Chart {
     }
     const full = [x0, x1];
     if (this.zoom) [x0, x1] = this.zoom;
-    for (const {x, drawn} of this.series) {
-      const from = lowerBound(x, x0), to = lowerBound(x, x1);
-      for (let i = from; i < Math.min(x.length, to + 1); i++) {
-        if (!Number.isFinite(drawn[i]) || x[i] > x1 || (this.logY && drawn[i] <= 0)) continue;
-        y0 = Math.min(y0, drawn[i]);
-        y1 = Math.max(y1, drawn[i]);
+    for (const one of this.series) {
+      const {x} = one, from = lowerBound(x, x0), to = lowerBound(x, x1);
+      for (const y of one.low ? [one.drawn, one.low, one.high] : [one.drawn]) {
+        for (let i = from; i < Math.min(x.length, to + 1); i++) {
+          if (!Number.isFinite(y[i]) || x[i] > x1 || (this.logY && y[i] <= 0)) continue;
+          y0 = Math.min(y0, y[i]);
+          y1 = Math.max(y1, y[i]);
+        }
       }
     }
     if (!(x1 >= x0) || !(y1 >= y0)) return null;
     if (x0 === x1) { x0 = this.logX ? x0 / 2 : x0 - 1; x1 = this.logX ? x1 * 2 : x1 + 1; }
+    if (this.options.top && !this.logY) return {x0, x1, y0: 0, y1: this.options.top, full};
     const pad = this.logY ? 0 : (y1 - y0) * 0.05 || Math.abs(y0) * 0.05 || 1;
     return this.logY ? {x0, x1, y0: y0 / 1.1, y1: y1 * 1.1, full} : {x0, x1, y0: y0 - pad, y1: y1 + pad, full};
   }
@@ -152,16 +177,23 @@ export class Chart {
     this.view = this.ranges();
     if (!this.view) {
       pen.fillStyle = colour("soft");
-      pen.fillText("Nothing to draw yet.", kMargin.left, height / 2);
+      const some = this.series.some((one) => one.x.length > 0);
+      pen.fillText(some ? "Nothing above zero." : "Nothing to draw yet.", this.margin.left, height / 2);
+      this.tip.hidden = true;
       return;
     }
-    this.box = {left: kMargin.left, right: width - kMargin.right, top: kMargin.top, bottom: height - kMargin.bottom};
+    const {left, right, top, bottom} = this.margin;
+    this.box = {left, right: width - right, top, bottom: height - bottom};
     this.drawAxes(pen);
     pen.save();
     pen.beginPath();
     pen.rect(this.box.left, this.box.top - 2, this.box.right - this.box.left, this.box.bottom - this.box.top + 4);
     pen.clip();
-    for (const one of this.series) this.drawSeries(pen, one);
+    if (this.options.stacked) this.drawStack(pen);
+    else {
+      for (const one of this.series) this.drawBand(pen, one);
+      for (const one of this.series) this.drawSeries(pen, one);
+    }
     pen.restore();
     if (this.pointer !== undefined) this.drawPointer(pen);
     if (this.drag) {
@@ -198,7 +230,9 @@ export class Chart {
     pen.lineWidth = 1;
     pen.textAlign = "right";
     pen.textBaseline = "middle";
-    const marks = this.logY ? logTicks(y0, y1) : ticks(y0, y1, (bottom - top) / 40), digits = this.logY ? 4 : tickDigits(marks);
+    pen.textBaseline = this.options.small ? "top" : "middle";
+    if (this.options.small) return this.drawEnds(pen);
+    const marks = this.logY ? logTicks(y0, y1) : ticks(y0, y1, (bottom - top) / 32), digits = this.logY ? 4 : tickDigits(marks);
     for (const y of marks) {
       const at = Math.round(this.placeY(y)) + 0.5;
       line(pen, left, at, right, at);
@@ -206,13 +240,52 @@ export class Chart {
     }
     pen.textAlign = "center";
     pen.textBaseline = "top";
-    for (const x of this.logX ? logTicks(x0, x1) : ticks(x0, x1, (right - left) / 80)) {
+    const across = this.logX ? logTicks(x0, x1) : ticks(x0, x1, (right - left) / 50, this.options.whole ? 1 : 0);
+    for (const x of across) {
       const at = Math.round(this.placeX(x)) + 0.5;
       line(pen, at, bottom, at, bottom + 4);
-      pen.fillText(number(x), Math.min(Math.max(at, left), right - 12), bottom + 8);
+      pen.fillText(number(x, this.logX ? 4 : tickDigits(across)), Math.min(Math.max(at, left), right - 12), bottom + 8);
     }
     pen.strokeStyle = colour("axis");
     line(pen, left, bottom + 0.5, right, bottom + 0.5);
+  }
+
+  // The first and the last number, where there is no room for more.
+  drawEnds(pen) {
+    const {left, right, bottom} = this.box, [first, last] = this.zoom || this.view.full;
+    pen.font = "10px system-ui, sans-serif";
+    pen.textAlign = "left";
+    pen.fillText(number(first, 3), left, bottom + 4);
+    pen.textAlign = "right";
+    if (last > first) pen.fillText(number(last, 3), right, bottom + 4);
+  }
+
+  drawStack(pen) {
+    stack(this.series).forEach((points, s) => {
+      if (!points.length) return;
+      // What was seen but once is a bar.
+      const at = points.length > 1 ? points.map((point) => this.placeX(point.x)) : [this.box.left, this.box.right];
+      const place = points.length > 1 ? (i) => points[i] : () => points[0];
+      pen.fillStyle = seriesColour(this.series[s].place);
+      pen.globalAlpha = 0.85;
+      pen.beginPath();
+      at.forEach((x, i) => pen.lineTo(x, this.placeY(place(i).to)));
+      for (let i = at.length - 1; i >= 0; i--) pen.lineTo(at[i], this.placeY(place(i).from));
+      pen.fill();
+    });
+    pen.globalAlpha = 1;
+  }
+
+  drawBand(pen, one) {
+    if (!one.low) return;
+    const shown = one.x.map((x, i) => i).filter((i) => this.drawable(one.x[i], one.low[i]) && this.drawable(one.x[i], one.high[i]));
+    pen.fillStyle = seriesColour(one.place);
+    pen.globalAlpha = 0.12;
+    pen.beginPath();
+    for (const i of shown) pen.lineTo(this.placeX(one.x[i]), this.placeY(one.high[i]));
+    for (const i of shown.reverse()) pen.lineTo(this.placeX(one.x[i]), this.placeY(one.low[i]));
+    pen.fill();
+    pen.globalAlpha = 1;
   }
 
   drawSeries(pen, one) {
@@ -236,9 +309,11 @@ export class Chart {
     pen.globalAlpha = 1;
     pen.lineWidth = 1.7;
     this.trace(pen, one.x, one.drawn, one.steps);
-    if (one.x.length === 1 && this.drawable(one.x[0], one.drawn[0])) {
+    const from = lowerBound(one.x, this.view.x0), to = Math.min(one.x.length, lowerBound(one.x, this.view.x1) + 1);
+    for (let i = from; i < to && to - from <= kDots; i++) {
+      if (!this.drawable(one.x[i], one.drawn[i])) continue;
       pen.beginPath();
-      pen.arc(this.placeX(one.x[0]), this.placeY(one.drawn[0]), 3, 0, 7);
+      pen.arc(this.placeX(one.x[i]), this.placeY(one.drawn[i]), one.x.length === 1 ? 3 : 2, 0, 7);
       pen.fill();
     }
   }
@@ -305,15 +380,23 @@ export class Chart {
     for (const {one, i} of rows.slice(0, 14)) {
       pen.fillStyle = seriesColour(one.place);
       pen.beginPath();
-      pen.arc(this.placeX(one.x[i]), this.placeY(one.drawn[i]), 3.5, 0, 7);
+      if (!this.options.stacked) pen.arc(this.placeX(one.x[i]), this.placeY(one.drawn[i]), 3.5, 0, 7);
       pen.fill();
       const dot = h("i");
       dot.style.background = seriesColour(one.place);
-      this.tip.append(h("div", null, dot, `${one.name} `, h("b", null, number(one.y[i], 5)), one.note ? " " + one.note(i) : ""));
+      const spread = one.low ? ` (${number(one.low[i], 4)} to ${number(one.high[i], 4)})` : "";
+      this.tip.append(h("div", null, dot, one.name ? `${one.name} ` : "", h("b", null, number(one.y[i], 5)), spread, one.note ? " " + one.note(i) : ""));
     }
-    const left = this.placeX(mark) > (this.box.left + this.box.right) / 2;
-    this.tip.style.left = left ? "" : this.placeX(mark) + 12 + "px";
-    this.tip.style.right = left ? this.stage.clientWidth - this.placeX(mark) + 12 + "px" : "";
+    this.placeTip(this.placeX(mark));
+  }
+
+  // Beside a place, on the side that has more room, and never beyond the window: a phone would show a wider page.
+  placeTip(at) {
+    const stage = this.stage.getBoundingClientRect(), wide = this.tip.offsetWidth, edge = 4;
+    const beside = at > (this.box.left + this.box.right) / 2 ? at - 12 - wide : at + 12;
+    const last = document.documentElement.clientWidth - edge - wide - stage.left;
+    this.tip.style.left = Math.max(edge - stage.left, Math.min(beside, last)) + "px";
+    this.tip.style.top = this.options.small ? this.options.height + edge + "px" : "";
   }
 
   zoomTo(x0, x1) {

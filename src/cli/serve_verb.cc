@@ -33,12 +33,12 @@ class ServeVerb : public Verb {
 
  private:
   void announce(const Invocation& invocation, const PageServer& server) const {
-    if (server.runs() == 0) {
-      log::info("There are no runs in {} yet; they appear on the page by themselves.", options_.folder);
-    }
     invocation.print(server.address());
     if (invocation.json) log::info("{}", server.address());
     log::info("Open this address in a browser; Ctrl-C ends the server.");
+    if (server.runs() == 0) {
+      log::info("There are no runs in {} yet; they appear on the page by themselves.", options_.folder);
+    }
   }
 
   ServeOptions options_;

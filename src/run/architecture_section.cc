@@ -160,23 +160,20 @@ std::string stacked(const std::vector<Curve>& curves, double top) {
                      label(kLeft, "start", first), span > 0 ? label(kRight, "end", epochs.back()) : "");
 }
 
-// As pointer_data, with the margins of stacked().
-std::string stacked_pointer(const std::vector<Curve>& curves) {
+// As pointer_data, for what stacked() draws.
+std::string stacked_pointer(const std::vector<Curve>& curves, double top) {
   Json all = Json::array();
-  double first = INFINITY, last = -INFINITY;
+  bool any = false;
   for (size_t i = 0; i < curves.size(); ++i) {
     Json points = Json::array();
     for (const auto& [epoch, weight] : curves[i].points) {
-      first = std::min(first, epoch), last = std::max(last, epoch);
       if (std::isfinite(weight)) points.push_back({epoch, std::stod(fmt::format("{:.4g}", weight))});
     }
+    any = any || !points.empty();
     all.push_back({{"name", curves[i].name}, {"colour", colour_index(Plot{curves}, i)}, {"points", points}});
   }
-  if (!(first <= last)) return "";
-  const Json data = {{"x", {first, last > first ? last : first + 1}},
-                     {"box", {kLeft / kWide, kRight / kWide}},
-                     {"by", "epoch"},
-                     {"curves", all}};
+  if (!any) return "";
+  const Json data = {{"by", "epoch"}, {"whole", true}, {"stacked", true}, {"top", top}, {"curves", all}};
   return fmt::format(" data-plot=\"{}\"", html::escape(data.dump(-1, ' ', false, Json::error_handler_t::replace)));
 }
 
@@ -192,8 +189,8 @@ std::string site_figure(const std::string& site, const std::vector<Curve>& curve
   if (curves.empty()) return fmt::format("<figure><figcaption>{}</figcaption></figure>\n", name);
   const size_t most = strongest(curves);
   return fmt::format("<figure{}><figcaption>{} <span style=\"color:var(--c{})\">{}</span></figcaption>\n{}</figure>\n",
-                     stacked_pointer(curves), name, colour_index(Plot{curves}, most), html::escape(curves[most].name),
-                     stacked(curves, top));
+                     stacked_pointer(curves, top), name, colour_index(Plot{curves}, most),
+                     html::escape(curves[most].name), stacked(curves, top));
 }
 
 // Site by operation: the weights at the end.

@@ -60,15 +60,28 @@ p.legend { margin: 4px 0 6px; }
 .cells { overflow-x: auto; background: var(--card); border: 1px solid var(--rule); border-radius: 10px; padding: 16px; }
 .cells svg { display: block; margin: 0 auto 12px; max-width: 100%; height: auto; min-width: min(100%, 560px); }
 .cells text:not([fill]) { fill: var(--ink); }
+.picture { max-width: 820px; margin-bottom: 16px; overflow-x: auto; }
 .samples { display: flex; flex-wrap: wrap; gap: 6px; }
 .samples img { border-radius: 4px; image-rendering: auto; }
+.samples .mistake { width: 136px; margin: 0; }
+.mistake figcaption { font-size: 0.85rem; display: block; }
 .copyable { position: relative; }
+.copyable pre { padding-right: 84px; }
 .copy { position: absolute; top: 6px; right: 6px; font: inherit; font-size: 0.8rem; color: var(--ink); cursor: pointer;
   background: var(--card); border: 1px solid var(--rule); border-radius: 6px; padding: 2px 10px; }
-.tip { position: absolute; z-index: 9; pointer-events: none; background: var(--card); border: 1px solid var(--rule);
-  border-radius: 6px; padding: 5px 9px; font-size: 0.8rem; box-shadow: 0 2px 8px #0003; max-width: 300px; }
-.tip span { display: block; font-variant-numeric: tabular-nums; }
+.stage { position: relative; width: 100%; }
+.stage canvas { display: block; touch-action: pan-y; cursor: crosshair; }
+figure.live > svg, canvas[data-grid] { display: none; }
+figure.live > canvas[data-grid] { display: block; width: 100%; touch-action: pan-y; cursor: grab; }
+.tip { position: absolute; top: 8px; z-index: 9; pointer-events: none; background: var(--card); border-radius: 6px;
+  border: 1px solid var(--rule); padding: 5px 9px; font-size: 0.8rem; box-shadow: 0 2px 8px #0003; max-width: 260px;
+  font-variant-numeric: tabular-nums; overflow-wrap: anywhere; width: max-content; }
+.tip[hidden] { display: none; }
 .tip i { display: inline-block; width: 9px; height: 9px; border-radius: 2px; margin-right: 6px; }
+.controls { display: flex; flex-wrap: wrap; align-items: center; gap: 6px 18px; margin: 0 0 12px; font-size: 0.9rem; }
+.controls label { display: inline-flex; align-items: center; gap: 6px; }
+.controls input[type=range] { width: 130px; }
+:focus-visible { outline: 2px solid var(--accent); outline-offset: 2px; }
 .options { margin: 0; }
 .options > div { display: grid; grid-template-columns: minmax(0, 15em) minmax(0, 13em) minmax(0, 1fr); gap: 0 16px;
   padding: 6px 8px; border-bottom: 1px solid var(--rule); font-size: 0.9rem; }
@@ -101,6 +114,8 @@ footer { margin-top: 44px; border-top: 1px solid var(--rule); padding-top: 14px;
   .sites { grid-template-columns: 1fr 1fr; }
   .cells { padding: 10px; }
   .cells svg { min-width: 540px; max-width: none; margin: 0 0 12px; }
+  .picture svg { min-width: 620px; }
+  td:first-child:nth-last-child(2) { width: 58%; }
   .options > div { grid-template-columns: minmax(0, 1fr) minmax(0, 1fr); }
   .options .meaning { grid-column: 1 / -1; }
 }
@@ -111,7 +126,8 @@ footer { margin-top: 44px; border-top: 1px solid var(--rule); padding-top: 14px;
   section { margin-top: 24pt; }
   h2, h3, figcaption { break-after: avoid; }
   pre { white-space: pre-wrap; }
-  .copy, .tip { display: none; }
+  .copy, .tip, .controls, .stage { display: none; }
+  figure.live > svg { display: block; }
 }
 )css";
 }

@@ -158,23 +158,23 @@ bool is_flat(const Plot& plot) {
 }
 
 std::string pointer_data(const Plot& plot, const std::string& by) {
-  Range x;
+  const auto short_number = [](double value) { return std::stod(fmt::format("{:.5g}", value)); };
   Json curves = Json::array();
+  bool any = false;
   for (size_t i = 0; i < plot.curves.size(); ++i) {
     const Curve curve = drawable_curve(plot.curves[i]);
-    Json points = Json::array();
-    for (const auto& [px, py] : curve.points) {
-      x.include(px);
-      points.push_back({px, std::stod(fmt::format("{:.5g}", py))});
-    }
+    Json points = Json::array(), band = Json::array();
+    for (const auto& [px, py] : curve.points) points.push_back({px, short_number(py)});
+    for (const auto& [low, high] : curve.band) band.push_back({short_number(low), short_number(high)});
+    any = any || !points.empty();
     curves.push_back({{"name", plot.curves.size() > 1 ? curve.name : ""},
                       {"colour", colour_index(plot, i)},
                       {"points", std::move(points)}});
+    if (!band.empty()) curves.back()["band"] = std::move(band);
   }
-  if (!std::isfinite(x.low)) return "";
-  const Range shown = shown_across(x);
-  const Box box = box_of(plot);
-  const Json data = {{"x", {shown.low, shown.high}}, {"box", {box.left, box.right}}, {"by", by}, {"curves", curves}};
+  if (!any) return "";
+  Json data = {{"by", by}, {"whole", plot.whole}, {"curves", curves}};
+  if (plot.top > 0) data["top"] = plot.top;
   return fmt::format(" data-plot=\"{}\"", html::escape(data.dump(-1, ' ', false, Json::error_handler_t::replace)));
 }
 

@@ -11,11 +11,24 @@
 namespace nascent {
 namespace {
 
-// Nested objects become "outer inner" rows.
+constexpr size_t kMostListed = 12;  // of a list of objects; more are in result.json
+
+bool holds_objects(const Json& value) {
+  return value.is_array() &&
+         std::any_of(value.begin(), value.end(), [](const Json& one) { return one.is_structured(); });
+}
+
+// Nested objects become "outer inner" rows, and so do lists of objects: "models 1 name".
 void add_rows(const Json& json, const std::string& prefix, std::vector<html::Row>& rows) {
+  size_t place = 0;
   for (const auto& [key, value] : json.items()) {
-    const std::string name = prefix.empty() ? html::words(key) : prefix + " · " + html::words(key);
-    if (value.is_object()) {
+    const std::string word = json.is_array() ? std::to_string(++place) : html::words(key);
+    const std::string name = prefix.empty() ? word : prefix + " · " + word;
+    if (json.is_array() && place > kMostListed) {
+      rows.push_back({{html::escape(prefix), fmt::format("… ({} in all)", json.size())}, ""});
+      return;
+    }
+    if (value.is_object() || holds_objects(value)) {
       add_rows(value, name, rows);
     } else {
       rows.push_back({{html::escape(name), html::escape(html::value_text(value))}, ""});

@@ -150,7 +150,7 @@ OpenFile listening_socket(const std::string& host, uint16_t port) {
   }
   const std::unique_ptr<addrinfo, FreeAddress> list(found);
   OpenFile opened(::socket(list->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-  if (!opened) fail("No socket can be made: {}.", strerror(errno));
+  if (!opened) fail("Cannot create a socket: {}.", strerror(errno));
   const int yes = 1;
   ::setsockopt(opened.get(), SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes));
   if (::bind(opened.get(), list->ai_addr, list->ai_addrlen) != 0 || ::listen(opened.get(), SOMAXCONN) != 0) {

@@ -1,5 +1,7 @@
 #include "nascent/serve/page_server.h"
 
+#include <mutex>
+
 #include "nascent/core/error.h"
 #include "nascent/serve/gate.h"
 #include "nascent/serve/http_server.h"
@@ -32,9 +34,9 @@ void require_intent(const ServeOptions& options) {
 
 void ServeOptions::declare(OptionTable& table) {
   auto section = table.section("serve", "Where the page is, and who may look at it.");
-  section.add("port", port, "port to listen at; 0: any that is free").range(0, 65535);
-  section.add("host", host, "address to listen at; beyond this machine only together with --allow-host");
-  section.add("allow-host", allow_hosts, "names by which browsers may call this server besides its address");
+  section.add("port", port, "port to listen on; 0: any free port").range(0, 65535);
+  section.add("host", host, "address to listen on; other than loopback only together with --allow-host");
+  section.add("allow-host", allow_hosts, "additional host names under which browsers may reach this server");
 }
 
 struct PageServer::Parts {
@@ -43,19 +45,30 @@ struct PageServer::Parts {
         server(options.host, static_cast<uint16_t>(options.port)),
         gate(serve::random_token(), names_of(options), server.port()) {}
 
+  serve::Response answer(const serve::Request& request) {
+    if (auto refusal = gate.answer(request)) return std::move(*refusal);
+    // The page itself is there at once; what it asks for waits for the first look at the runs.
+    const bool of_runs = request.path.starts_with("/api/") || request.path.starts_with("/runs/");
+    const auto lock = of_runs ? std::unique_lock(looking) : std::unique_lock<std::mutex>();
+    return site.answer(request);
+  }
+
+  size_t look() {
+    const std::lock_guard lock(looking);
+    return site.runs().entries().size();
+  }
+
   serve::Site site;
   serve::HttpServer server;
   serve::Gate gate;
+  std::mutex looking;  // of whoever uses the runs: the answering thread, and the one that looks at them first
 };
 
 PageServer::PageServer(const ServeOptions& options) : host_(options.host) {
   require_intent(options);
   parts_ = std::make_unique<Parts>(options);
-  runs_ = parts_->site.runs().entries().size();
-  parts_->server.start([parts = parts_.get()](const serve::Request& request) {
-    if (auto answer = parts->gate.answer(request)) return std::move(*answer);
-    return parts->site.answer(request);
-  });
+  parts_->server.start([parts = parts_.get()](const serve::Request& request) { return parts->answer(request); });
+  runs_ = std::async(std::launch::async, [parts = parts_.get()] { return parts->look(); });
 }
 
 PageServer::~PageServer() = default;
@@ -65,6 +78,7 @@ std::string PageServer::address() const {
   return fmt::format("http://{}:{}/?token={}", host, port(), token());
 }
 
+size_t PageServer::runs() const { return runs_.get(); }
 uint16_t PageServer::port() const { return parts_->server.port(); }
 const std::string& PageServer::token() const { return parts_->gate.token(); }
 

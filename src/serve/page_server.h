@@ -4,6 +4,7 @@
 //   std::cout << server.address();   // http://127.0.0.1:8421/?token=...
 #pragma once
 
+#include <future>
 #include <memory>
 #include <string>
 #include <vector>
@@ -22,8 +23,9 @@ struct ServeOptions {
 
 class PageServer {
  public:
-  // Answers from now on, in a thread of its own, until it is destroyed. An Error where the folder is missing, the port
-  // is taken, or an address beyond this machine is asked for without saying under which names.
+  // Answers from now on, while it looks at the runs for the first time, in a thread of its own, until it is destroyed.
+  // An Error where the folder is missing, the port is taken, or an address beyond this machine is asked for without
+  // saying under which names.
   explicit PageServer(const ServeOptions& options);
   ~PageServer();
   PageServer(const PageServer&) = delete;
@@ -32,13 +34,13 @@ class PageServer {
   std::string address() const;  // with the token
   uint16_t port() const;
   const std::string& token() const;
-  size_t runs() const { return runs_; }  // there were at the start
+  size_t runs() const;  // that there were at the start; waits until they have been looked at
 
  private:
   struct Parts;
   std::unique_ptr<Parts> parts_;
   std::string host_;
-  size_t runs_ = 0;
+  std::shared_future<size_t> runs_;  // goes before the parts that it looks at
 };
 
 }  // namespace nascent

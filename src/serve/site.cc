@@ -11,10 +11,12 @@
 #include "nascent/core/error.h"
 #include "nascent/core/files.h"
 #include "nascent/core/text.h"
+#include "nascent/run/html.h"
 #include "nascent/run/run_space.h"
 #include "nascent/run/site_names.h"
 #include "nascent/run/web_files.h"
 #include "nascent/serve/event_reader.h"
+#include "nascent/serve/sha256.h"
 #include "nascent/space/space.h"
 
 namespace nascent::serve {
@@ -42,6 +44,18 @@ constexpr std::array<Download, 11> kDownloads = {{{"genotype.json", "application
 
 // What another file of a run may do in the browser: be looked at.
 constexpr const char* kLookOnly = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; sandbox";
+
+// A report may run the script that this program writes into reports, known by its hash, and no other; as a page of
+// nobody's, which has no cookie and can ask for nothing.
+const std::string& report_policy() {
+  static const std::string policy = [] {
+    const auto hash = sha256(html::script());
+    const std::string_view bytes(reinterpret_cast<const char*>(hash.data()), hash.size());
+    const std::string address = html::data_uri("", bytes);  // "data:;base64,..."
+    return fmt::format("{} allow-scripts; script-src 'sha256-{}'", kLookOnly, address.substr(address.find(',') + 1));
+  }();
+  return policy;
+}
 
 Response not_found() { return {.status = 404, .body = "There is nothing under this address.\n"}; }
 
@@ -79,7 +93,9 @@ Response opened_file(OpenFile opened, const std::string& type) {
   return response;
 }
 
-void only_look_at(Response& response) { response.headers.emplace_back("Content-Security-Policy", kLookOnly); }
+void set_policy(Response& response, const std::string& policy) {
+  response.headers.emplace_back("Content-Security-Policy", policy);
+}
 
 // 64 bits of FNV-1a: enough to see that a list is the one that the page has already.
 std::string version_of(const std::string& text) {
@@ -334,13 +350,13 @@ Response Site::picture(const RunIndex::Entry& run, const std::string& number) {
   const std::string extension = file.extension().string();
   if (extension != ".svg" && extension != ".png") return not_found();
   Response response = opened_file(open_inside(run.path, file), extension == ".svg" ? "image/svg+xml" : "image/png");
-  only_look_at(response);
+  set_policy(response, kLookOnly);
   return response;
 }
 
 Response Site::report(const RunIndex::Entry& run) {
   Response response = opened_file(open_inside(runs_.folder(), run.path / "report.html"), "text/html; charset=utf-8");
-  only_look_at(response);
+  set_policy(response, report_policy());
   return response;
 }
 

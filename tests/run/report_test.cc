@@ -20,8 +20,15 @@ using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
 
+// What is read, without what is run.
+std::string without_script(const std::string& page) {
+  const size_t start = page.find("<script>"), end = page.find("</script>");
+  return start == std::string::npos || end == std::string::npos ? page : page.substr(0, start + 8) + page.substr(end);
+}
+
 // The tag left open or closed without being opened; "" where all is well.
-std::string unbalanced_tag(const std::string& page) {
+std::string unbalanced_tag(const std::string& whole) {
+  const std::string page = without_script(whole);
   std::vector<std::string> open;
   for (size_t at = 0; (at = page.find('<', at)) != std::string::npos; ++at) {
     const size_t end = page.find('>', at);
@@ -96,7 +103,7 @@ TEST_F(ReportTest, NeedsNothingButItself) {
 
 TEST_F(ReportTest, DrawsCellsAndCurves) {
   if (!have("dot") || !have("gnuplot")) GTEST_SKIP() << "needs dot and gnuplot";
-  const std::string page = report_page(finished_run("a"));
+  const std::string page = without_script(report_page(finished_run("a")));
   // The cells; loss, accuracy, rate, skips, seconds; loss by step, where the rate never changes; 14 edges of two cells;
   // entropy.
   EXPECT_EQ(count_of(page, "<svg"), 2u + 5 + 1 + 28 + 1);
@@ -244,6 +251,15 @@ TEST(StageSection, ShowsCandidatesAndSearches) {
 }
 
 TEST(Html, EscapesTheFiveSigns) { EXPECT_EQ(html::escape("<a b='c\"&'>"), "&lt;a b=&#39;c&quot;&amp;&#39;&gt;"); }
+
+// Of the live page's modules one script is made, which stands in the page as it is.
+TEST(Html, TheScriptIsWhole) {
+  const std::string script(html::script());
+  EXPECT_THAT(script, AllOf(HasSubstr("class Chart"), HasSubstr("function curveControls"), HasSubstr("button.copy")));
+  EXPECT_THAT(script, AllOf(Not(HasSubstr("</")), Not(HasSubstr("<!--")), Not(HasSubstr("\nimport ")),
+                            Not(HasSubstr("\nexport "))));
+  EXPECT_LT(script.size(), 48u << 10) << "every report holds it";
+}
 
 TEST(Html, CountsReadWell) {
   EXPECT_EQ(html::count_text(3349342), "3.35 M");

@@ -35,6 +35,12 @@ class Browser {
     return "";
   }
 
+  // One for all tests of the program, from the first that asks to the end: starting Chromium takes seconds.
+  static Browser& shared() {
+    static Browser browser;
+    return browser;
+  }
+
   Browser() {
     int to[2], from[2];
     if (::pipe(to) != 0 || ::pipe(from) != 0) fail("No pipes.");
@@ -49,6 +55,7 @@ class Browser {
     call("Page.enable");
     call("Runtime.enable");
     call("Log.enable");
+    call("Emulation.setFocusEmulationEnabled", {{"enabled", true}});  // as a window that somebody works in
     size(1280, 900);
   }
 
@@ -59,27 +66,20 @@ class Browser {
     ::waitpid(process_, nullptr, 0);
   }
 
+  // To the page.
   Json call(const std::string& method, Json parameters = Json::object()) {
-    const int id = ++last_;
-    Json message = {{"id", id}, {"method", method}, {"params", std::move(parameters)}};
-    if (!session_.empty()) message["sessionId"] = session_;
-    const std::string text = message.dump() + '\0';
-    for (size_t done = 0; done < text.size();) {
-      const ssize_t count = ::write(to_, text.data() + done, text.size() - done);
-      if (count <= 0) fail("Chromium has gone.");
-      done += static_cast<size_t>(count);
-    }
-    for (;;) {
-      const Json answer = receive();
-      if (answer.contains("id") && answer["id"] == id) {
-        if (answer.contains("error")) fail("{}: {}", method, answer["error"].dump());
-        return answer.value("result", Json::object());
-      }
-      notice(answer);
-    }
+    return call_in(session_, method, std::move(parameters));
+  }
+
+  // What pages have to ask people for.
+  void permit(const std::vector<std::string>& permissions) {
+    call_in("", "Browser.grantPermissions", {{"permissions", permissions}});
   }
 
   void go(const std::string& address) { call("Page.navigate", {{"url", address}}); }
+
+  // Whether pages may run scripts.
+  void scripts(bool allowed) { call("Emulation.setScriptExecutionDisabled", {{"value", !allowed}}); }
 
   // The value of an expression; promises are waited for.
   Json evaluate(const std::string& expression) {
@@ -135,6 +135,13 @@ class Browser {
                                       {"clickCount", clicks}});
   }
 
+  // Turned with Ctrl held, as a touchpad's pinch is too.
+  void wheel(double x, double y, double turned) {
+    constexpr int kCtrl = 2;
+    call("Input.dispatchMouseEvent",
+         {{"type", "mouseWheel"}, {"x", x}, {"y", y}, {"deltaX", 0}, {"deltaY", turned}, {"modifiers", kCtrl}});
+  }
+
   // PNG in base64; of the whole page, however long.
   std::string screenshot() {
     return call("Page.captureScreenshot", {{"format", "png"}, {"captureBeyondViewport", true}})["data"];
@@ -145,6 +152,26 @@ class Browser {
   void forget_complaints() { complaints_.clear(); }
 
  private:
+  Json call_in(const std::string& session, const std::string& method, Json parameters) {
+    const int id = ++last_;
+    Json message = {{"id", id}, {"method", method}, {"params", std::move(parameters)}};
+    if (!session.empty()) message["sessionId"] = session;
+    const std::string text = message.dump() + '\0';
+    for (size_t done = 0; done < text.size();) {
+      const ssize_t count = ::write(to_, text.data() + done, text.size() - done);
+      if (count <= 0) fail("Chromium has gone.");
+      done += static_cast<size_t>(count);
+    }
+    for (;;) {
+      const Json answer = receive();
+      if (answer.contains("id") && answer["id"] == id) {
+        if (answer.contains("error")) fail("{}: {}", method, answer["error"].dump());
+        return answer.value("result", Json::object());
+      }
+      notice(answer);
+    }
+  }
+
   [[noreturn]] void become_chromium(int to[2], int from[2]) const {
     ::setpgid(0, 0);
     // Above the numbers that are wanted, so that neither is closed by taking its place.

@@ -49,7 +49,7 @@ RunDirectory make_page_run(const fs::path& folder, const PageRun& made) {
   return run;
 }
 
-// One browser and one server for all tests: starting Chromium takes seconds.
+// One server for all tests, looked at by the program's one browser.
 class Page : public testing::Test {
  protected:
   static void SetUpTestSuite() {
@@ -66,13 +66,14 @@ class Page : public testing::Test {
     write_pictures(runs / "alpha", {{"3.5c", "landscape.svg", "a landscape", ""}});
     make_search_by_cost(runs / "rea");
     server_ = std::make_unique<PageServer>(ServeOptions{.folder = runs.string(), .port = 0});
-    browser_ = std::make_unique<Browser>();
+    browser_ = &Browser::shared();
     browser_->go(server_->address());
     browser_->wait_for("document.querySelectorAll('table.runs tbody tr').length === 5");
   }
 
   static void TearDownTestSuite() {
-    browser_.reset();
+    if (browser_ != nullptr) browser_->go("about:blank");
+    browser_ = nullptr;
     server_.reset();
     folder_.reset();
   }
@@ -138,12 +139,12 @@ class Page : public testing::Test {
 
   static std::unique_ptr<TemporaryFolder> folder_;
   static std::unique_ptr<PageServer> server_;
-  static std::unique_ptr<Browser> browser_;
+  static Browser* browser_;
 };
 
 std::unique_ptr<TemporaryFolder> Page::folder_;
 std::unique_ptr<PageServer> Page::server_;
-std::unique_ptr<Browser> Page::browser_;
+Browser* Page::browser_ = nullptr;
 
 TEST_F(Page, TheTokenLeavesTheAddress) { EXPECT_EQ(evaluate("location.search"), ""); }
 

@@ -352,7 +352,7 @@ TEST_F(Server, LinksOutOfTheFolderLeadNowhere) {
   EXPECT_EQ(json("/api/runs")["runs"][0]["state"], "damaged");
 }
 
-TEST_F(Server, PicturesAndReportsRunNoScripts) {
+TEST_F(Server, PicturesAndReportsRunNoScriptsOfOthers) {
   make_run(folder_ / "runs/a");
   std::ofstream(folder_ / "runs/a/landscape.svg") << "<svg xmlns=\"http://www.w3.org/2000/svg\"/>";
   std::ofstream(folder_ / "runs/a/report.html") << "<script>alert(1)</script>";
@@ -366,8 +366,14 @@ TEST_F(Server, PicturesAndReportsRunNoScripts) {
     const Answer answer = get(path);
     EXPECT_EQ(answer.status, 200);
     EXPECT_THAT(answer.header("Content-Security-Policy"),
-                AllOf(HasSubstr("default-src 'none'"), HasSubstr("sandbox"), Not(HasSubstr("script-src"))));
+                AllOf(HasSubstr("default-src 'none'"), HasSubstr("sandbox"), Not(HasSubstr("same-origin")),
+                      Not(HasSubstr("script-src 'unsafe")), Not(HasSubstr("'self'"))));
   }
+  EXPECT_THAT(get(fmt::format("/runs/{}/pictures/0", number)).header("Content-Security-Policy"),
+              Not(HasSubstr("script")));
+  EXPECT_THAT(get(fmt::format("/runs/{}/report", number)).header("Content-Security-Policy"),
+              HasSubstr("script-src 'sha256-"))
+      << "that of our own script";
 }
 
 TEST_F(Server, DamagedRunsDoNotHideOthers) {
