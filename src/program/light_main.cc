@@ -41,7 +41,7 @@ bool is_light(const std::vector<std::string>& words) {
 }
 
 int run(const std::vector<std::string>& words, char** argv) {
-  const fs::path whole = fs::read_symlink("/proc/self/exe").parent_path().parent_path() / "libexec/nascent/nascent";
+  const fs::path whole = fs::read_symlink("/proc/self/exe").parent_path().parent_path() / "libexec/nascent/nascent-whole";
   const fs::path answer = whole.parent_path() / "answers" / answer_name(words);
   if (fs::is_regular_file(answer)) {
     const std::string text = read_file(answer);
