@@ -47,6 +47,6 @@ endforeach()
 
 # Where Debian's Python looks; the package python3-nascent.
 set(NASCENT_PYTHON_DIR lib/python3/dist-packages CACHE STRING "Where the Python package is installed, below the prefix")
-set_target_properties(nascent_python PROPERTIES INSTALL_RPATH "$ORIGIN/../../../${CMAKE_INSTALL_LIBDIR}")
+set_target_properties(nascent_python PROPERTIES INSTALL_RPATH "$ORIGIN/../../../../${CMAKE_INSTALL_LIBDIR}")
 install(TARGETS nascent_python LIBRARY DESTINATION ${NASCENT_PYTHON_DIR}/nascent COMPONENT python OPTIONAL)
 install(FILES ${modules} DESTINATION ${NASCENT_PYTHON_DIR}/nascent COMPONENT python)

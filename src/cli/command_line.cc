@@ -55,12 +55,19 @@ void add_flag(CLI::App& app, Option& option, const std::string& flag, Request& r
   app.add_flag_function(names, store)->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
 }
 
-void add_value(CLI::App& app, Option& option, const std::string& flag, Request& request) {
+// A flag under all its names. Black-box strategies are search methods, so --strategy NAME means --method NAME.
+std::string flag_names(const Option& option, const std::string& flag) {
   const std::string full = "--" + option.key();
+  std::string names = flag == full ? flag : flag + "," + full;
+  if (option.key() == "search.method") names += ",--strategy";
+  return names;
+}
+
+void add_value(CLI::App& app, Option& option, const std::string& flag, Request& request) {
   const auto store = [&option, &request, flag](const std::string& text) {
     request.values.push_back({&option, flag, text});
   };
-  app.add_option_function<std::string>(flag == full ? flag : flag + "," + full, store)
+  app.add_option_function<std::string>(flag_names(option, flag), store)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
 }
 

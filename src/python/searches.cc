@@ -2,6 +2,7 @@
 #include "nascent/core/error.h"
 #include "nascent/core/recipes.h"
 #include "nascent/python/python.h"
+#include "nascent/search/method.h"
 #include "nascent/search/search.h"
 #include "nascent/train/training.h"
 
@@ -32,6 +33,9 @@ void read_call(OptionTable& table, const Call& call, const py::dict& keywords) {
   }
 }
 
+void check_given(const SearchOptions& options, const OptionTable& table) { check_options(options.method, table); }
+void check_given(const TrainingOptions&, const OptionTable&) {}
+
 template <class Options, class Body>
 py::object run(const Call& call, const py::dict& keywords, Body body) {
   Options options;
@@ -39,6 +43,7 @@ py::object run(const Call& call, const py::dict& keywords, Body body) {
   options.declare(table);
   read_call(table, call, keywords);
   const ReadOptions read = read_keywords(table, keywords);
+  if (call.resume.empty()) check_given(options, table);
   options.resolve(call.resume);
   if (!call.scale.empty()) apply_scale(Scale::parse(call.scale), options.scale_limits(), read.keys, table);
   Json result;

@@ -33,6 +33,28 @@ MethodEntry find_method(const std::string& name) {
        join(method_names(), ", "));
 }
 
+namespace {
+
+// Options of the section "search" that every method has.
+bool is_common(const Option& option) {
+  static const std::vector<std::string> names = {"method", "judge", "space", "table"};
+  return option.section() == "search" && std::find(names.begin(), names.end(), option.name()) != names.end();
+}
+
+}  // namespace
+
+void check_options(const std::string& name, const OptionTable& table) {
+  const MethodEntry method = find_method(name);
+  std::vector<std::string> own = {"stages", "compare", "network", "data", "run"};
+  own.insert(own.end(), method.facts.sections.begin(), method.facts.sections.end());
+  for (const Option& option : table.options()) {
+    if (!option.was_set() || is_common(option)) continue;
+    if (std::find(own.begin(), own.end(), option.section()) != own.end()) continue;
+    fail("{} is not an option of the method '{}', which has those of the sections {}.", option.key(), method.name,
+         join(own, ", "));
+  }
+}
+
 std::unique_ptr<Method> make_method(const Problem& problem) {
   const std::string& name = problem.options().method;
   if (Strategy::Registry::instance().contains(name)) return make_black_box_method(problem, name);

@@ -52,6 +52,9 @@ std::vector<MethodEntry> methods();
 std::vector<std::string> method_names();
 MethodEntry find_method(const std::string& name);  // an Error lists the known ones
 
+// An Error where an option of `table` was set that the method does not read: a mistake, not to be passed over.
+void check_options(const std::string& method, const OptionTable& table);
+
 // The method that the problem's options name.
 std::unique_ptr<Method> make_method(const Problem& problem);
 

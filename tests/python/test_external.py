@@ -47,24 +47,31 @@ STAMMERS = '''
 
 
 class External(support.FolderTest):
-    def command(self, name, fault="pass"):
-        script = self.write(f"{name}.py", CLIMBER.format(fault=fault.strip()))
-        return f"TOLD={self.path(name + '.told')} {sys.executable} {script}"
+    @classmethod
+    def command(cls, name, fault="pass"):
+        script = cls.write(f"{name}.py", CLIMBER.format(fault=fault.strip()))
+        return f"TOLD={cls.path(name + '.told')} {sys.executable} {script}"
 
     def told(self, name):
         with open(self.path(name + ".told")) as file:
             return [json.loads(line) for line in file]
 
-    def search(self, name, command, *more):
-        return ("search", "--method", "external", "--command", command, "--table", self.toy_table(), "--judge-data",
-                "toy", "--validations", 20, "--seed", 6, "--out", self.path(name), *more)
+    @classmethod
+    def search(cls, name, command, *more):
+        return ("search", "--strategy", "external", "--command", command, "--table", cls.toy_table(), "--judge-data",
+                "toy", "--validations", 20, "--seed", 6, "--out", cls.path(name), *more)
 
     def trials(self, name):
         with open(self.path(name, "result.json")) as file:
             return json.load(file)["trials"]
 
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.undisturbed = support.result_of(*cls.search("plain", cls.command("plain")))
+
     def test_a_search_on_a_table(self):
-        found = support.result_of(*self.search("plain", self.command("plain")))
+        found = self.undisturbed
         self.assertEqual(len(found["trials"]), 20)
         self.assertGreater(found["valid_top1"], found["trials"][0]["valid"])
         for trial in found["trials"]:
@@ -76,13 +83,12 @@ class External(support.FolderTest):
         self.assertEqual(found["trials"][2]["architecture"], found["trials"][1]["architecture"])  # repeats count
 
     def test_a_dead_command_and_the_resumed_run(self):
-        support.result_of(*self.search("whole", self.command("whole")))
         done = support.program(*self.search("halves", self.command("halves", DIES)), expect=2)
         self.assertIn("ended with exit code 3", done.stderr)
         self.assertIn(f"nascent search --resume {self.path('halves')}", done.stderr)
         self.assertFalse(os.path.exists(self.path("halves", "result.json")))
         support.program("search", "--resume", self.path("halves"))
-        self.assertEqual(self.trials("halves"), self.trials("whole"))
+        self.assertEqual(self.trials("halves"), self.undisturbed["trials"])
         told = self.told("halves")
         second = told[[i for i, m in enumerate(told) if m["type"] == "start"][1]:]
         self.assertEqual(second[0]["replayed"], 8)
@@ -94,8 +100,7 @@ class External(support.FolderTest):
         complaint, = [m for m in self.told("stammer") if m["type"] == "error"]
         self.assertEqual((complaint["trial"], complaint["tries"]), (4, 9))
         self.assertIn("'what?' is not JSON", complaint["message"])
-        support.result_of(*self.search("clear", self.command("clear")))
-        self.assertEqual(found["trials"], self.trials("clear"))
+        self.assertEqual(found["trials"], self.undisturbed["trials"])
 
     def test_patience_has_an_end(self):
         done = support.program(*self.search("babble", "while read -r line; do echo babble; done"), expect=2)
@@ -121,9 +126,7 @@ class External(support.FolderTest):
             running.send_signal(number)
             self.assertEqual(running.wait(60), code)
             support.program("search", "--resume", self.path(name))
-            if number == signal.SIGINT:
-                support.program(*self.search("undisturbed", self.command("undisturbed")))
-            self.assertEqual(self.trials(name), self.trials("undisturbed"))
+            self.assertEqual(self.trials(name), self.undisturbed["trials"])
 
     def test_trained_architectures(self):
         small = ("--judge", "training", "--space", "nasbench201", "--judge-epochs", 1, "--data", "random", "--size", 64,

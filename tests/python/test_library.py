@@ -208,11 +208,13 @@ class Runs(support.FolderTest):
         self.assertTrue(all(set(row) >= {"kind", "epoch", "step", "seconds", "architecture"} for row in rows))
         self.assertEqual([y for _, y in run.series("judgement", "valid_top1")], [row["valid_top1"] for row in rows])
 
-    def test_a_finished_run_is_not_written_over(self):
+    def test_mistakes(self):
         with self.assertRaises(nascent.Error):
             nascent.Run(self.path("nowhere"))
         with self.assertRaisesRegex(nascent.Error, "There is no option 'validation'"):
             nascent.search(method="random", validation=5)
+        with self.assertRaisesRegex(nascent.Error, "architecture.lr is not an option of the method 'random'"):
+            nascent.search(method="random", **{"architecture.lr": 0.1})
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@ import torch
 from torch import nn
 
 from . import _nascent
+from ._nascent import Error
 from ._spaces import Genotype, as_genotype, as_space
 
 
@@ -241,6 +242,8 @@ class Model(_EngineModule):
         return Model(_nascent.Model.parse(state))
 
     def forward(self, pixels):
+        if not torch.is_floating_point(pixels):
+            raise Error(f"Images must be pixels in [0, 1], but these are {pixels.dtype}. Divide bytes by 255.")
         logits, auxiliary = self._inner.forward((pixels - self._mean) / self._deviation, None, 0.0, 0, 0)
         return logits if auxiliary is None else (logits, auxiliary)
 
