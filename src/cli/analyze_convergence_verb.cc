@@ -37,9 +37,9 @@ class TrainedVariantsVerb : public Verb {
   TrainedVariantsOptions options_;
 };
 
-NASCENT_REGISTER(Verb, "analyze convergence", "trains a cell and its variants side by side: who converges first",
+NASCENT_REGISTER(Verb, "analyze convergence", "trains a cell and its variants and compares how fast they converge",
                  [] { return std::make_unique<TrainedVariantsVerb>(VariantsQuestion::convergence); });
-NASCENT_REGISTER(Verb, "analyze generalisation", "trains a cell and its variants side by side: who ends best",
+NASCENT_REGISTER(Verb, "analyze generalisation", "trains a cell and its variants and compares their final accuracy",
                  [] { return std::make_unique<TrainedVariantsVerb>(VariantsQuestion::generalisation); });
 
 }  // namespace

@@ -29,7 +29,7 @@ class AnalyzeLandscapeVerb : public Verb {
   LandscapeAnalysisOptions options_;
 };
 
-NASCENT_REGISTER(Verb, "analyze landscape", "the loss around trained models, over planes of weights",
+NASCENT_REGISTER(Verb, "analyze landscape", "draws the loss landscape around trained models",
                  [] { return std::make_unique<AnalyzeLandscapeVerb>(); });
 
 }  // namespace

@@ -29,7 +29,7 @@ class AnalyzeLineVerb : public Verb {
   LineAnalysisOptions options_;
 };
 
-NASCENT_REGISTER(Verb, "analyze line", "the loss on the straight line between two trained models",
+NASCENT_REGISTER(Verb, "analyze line", "plots the loss along the line between two trained models",
                  [] { return std::make_unique<AnalyzeLineVerb>(); });
 
 }  // namespace

@@ -31,7 +31,7 @@ class AnalyzeRankVerb : public Verb {
   RankAnalysisOptions options_;
 };
 
-NASCENT_REGISTER(Verb, "analyze rank", "how well estimates rank architectures",
+NASCENT_REGISTER(Verb, "analyze rank", "measures how well estimates rank architectures",
                  [] { return std::make_unique<AnalyzeRankVerb>(); });
 
 }  // namespace

@@ -87,7 +87,7 @@ class AnalyzeTheoryVerb : public Verb {
   std::string out_;
 };
 
-NASCENT_REGISTER(Verb, "analyze theory", "what the papers prove, checked by numbers",
+NASCENT_REGISTER(Verb, "analyze theory", "checks the papers' theorems numerically",
                  [] { return std::make_unique<AnalyzeTheoryVerb>(); });
 
 }  // namespace

@@ -1,4 +1,4 @@
-// nascent analyze topology: width and depth of cells, and where they stand among all wirings.
+// nascent analyze topology: computes the width and depth of cells and compares them with all wirings.
 #include "nascent/analysis/topology_comparison.h"
 #include "nascent/analysis/topology_table.h"
 #include "nascent/cli/verb.h"
@@ -82,7 +82,7 @@ class AnalyzeTopologyVerb : public Verb {
   std::string table_, repeat_ = "space", plot_, csv_;
 };
 
-NASCENT_REGISTER(Verb, "analyze topology", "width and depth of cells, and where they stand among all wirings",
+NASCENT_REGISTER(Verb, "analyze topology", "computes the width and depth of cells and compares them with all wirings",
                  [] { return std::make_unique<AnalyzeTopologyVerb>(); });
 
 }  // namespace

@@ -1,4 +1,4 @@
-// nascent analyze trajectory: the way that a training took, on its two principal directions.
+// nascent analyze trajectory: draws a training trajectory in its two principal directions.
 #include "nascent/analysis/trajectory_analysis.h"
 #include "nascent/cli/analysis_output.h"
 #include "nascent/cli/session_start.h"
@@ -29,7 +29,7 @@ class AnalyzeTrajectoryVerb : public Verb {
   TrajectoryAnalysisOptions options_;
 };
 
-NASCENT_REGISTER(Verb, "analyze trajectory", "the way that a training took, on its two principal directions",
+NASCENT_REGISTER(Verb, "analyze trajectory", "draws a training trajectory in its two principal directions",
                  [] { return std::make_unique<AnalyzeTrajectoryVerb>(); });
 
 }  // namespace

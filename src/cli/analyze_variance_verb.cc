@@ -1,4 +1,4 @@
-// nascent analyze variance: how much the gradients of single images differ, at trained models and around them.
+// nascent analyze variance: measures the variance of per-image gradients at and around trained models.
 #include "nascent/analysis/variance_analysis.h"
 #include "nascent/cli/analysis_output.h"
 #include "nascent/cli/session_start.h"
@@ -29,8 +29,7 @@ class AnalyzeVarianceVerb : public Verb {
   VarianceAnalysisOptions options_;
 };
 
-NASCENT_REGISTER(Verb, "analyze variance",
-                 "how much the gradients of single images differ, at trained models and around them",
+NASCENT_REGISTER(Verb, "analyze variance", "measures the variance of per-image gradients at and around trained models",
                  [] { return std::make_unique<AnalyzeVarianceVerb>(); });
 
 }  // namespace

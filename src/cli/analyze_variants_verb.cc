@@ -79,7 +79,7 @@ class AnalyzeVariantsVerb : public Verb {
   NetworkOptions network_;
 };
 
-NASCENT_REGISTER(Verb, "analyze variants", "random and extreme variants of a cell, to compare it with",
+NASCENT_REGISTER(Verb, "analyze variants", "generates random and extreme variants of a cell",
                  [] { return std::make_unique<AnalyzeVariantsVerb>(); });
 
 }  // namespace

@@ -45,7 +45,7 @@ class AttackVerb : public Verb {
   AttackingOptions options_;
 };
 
-NASCENT_REGISTER(Verb, "attack", "attacks a trained model or an ensemble, and shows what is left of its accuracy",
+NASCENT_REGISTER(Verb, "attack", "attacks a trained model or an ensemble and reports its robust accuracy",
                  [] { return std::make_unique<AttackVerb>(); });
 
 }  // namespace

@@ -34,7 +34,7 @@ class CompareVerb : public Verb {
   std::string form_ = "text", figure_, page_;
 };
 
-NASCENT_REGISTER(Verb, "compare", "lays runs side by side: options, results, means over seeds, curves, cells",
+NASCENT_REGISTER(Verb, "compare", "compares runs: options, results, means over seeds, curves, cells",
                  [] { return std::make_unique<CompareVerb>(); });
 
 }  // namespace

@@ -16,7 +16,7 @@ class CompletionVerb : public Verb {
   }
 };
 
-NASCENT_REGISTER(Verb, "completion", "prints the completion script of bash, zsh or fish",
+NASCENT_REGISTER(Verb, "completion", "prints a completion script for bash, zsh or fish",
                  [] { return std::make_unique<CompletionVerb>(); });
 
 }  // namespace

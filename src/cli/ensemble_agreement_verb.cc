@@ -37,7 +37,7 @@ class EnsembleAgreementVerb : public Verb {
   AgreementOptions options_;
 };
 
-NASCENT_REGISTER(Verb, "ensemble agreement", "how far shared weights and training agree on ensembles",
+NASCENT_REGISTER(Verb, "ensemble agreement", "measures how well shared weights rank trained ensembles",
                  [] { return std::make_unique<EnsembleAgreementVerb>(); });
 
 }  // namespace

@@ -41,7 +41,7 @@ class EnsembleEvalVerb : public Verb {
   EnsembleEvaluationOptions options_;
 };
 
-NASCENT_REGISTER(Verb, "ensemble eval", "figures of a trained ensemble, or of models taken together",
+NASCENT_REGISTER(Verb, "ensemble eval", "evaluates a trained ensemble, or several models combined",
                  [] { return std::make_unique<EnsembleEvalVerb>(); });
 
 }  // namespace

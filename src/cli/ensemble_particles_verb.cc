@@ -46,7 +46,7 @@ class EnsembleParticlesVerb : public Verb {
   std::string svg_;
 };
 
-NASCENT_REGISTER(Verb, "ensemble particles", "SVGD-RD on two Gaussians: how diversity grows with delta",
+NASCENT_REGISTER(Verb, "ensemble particles", "runs SVGD-RD on two Gaussians to show how diversity grows with delta",
                  [] { return std::make_unique<EnsembleParticlesVerb>(); });
 
 }  // namespace

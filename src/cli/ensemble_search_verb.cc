@@ -38,7 +38,7 @@ class EnsembleSearchVerb : public Verb {
   EnsembleOptions options_;
 };
 
-NASCENT_REGISTER(Verb, "ensemble search", "finds networks that predict well together",
+NASCENT_REGISTER(Verb, "ensemble search", "finds architectures that predict well together",
                  [] { return std::make_unique<EnsembleSearchVerb>(); });
 
 }  // namespace

@@ -32,7 +32,7 @@ class EnsembleSelectVerb : public Verb {
   ModelSelectionOptions options_;
 };
 
-NASCENT_REGISTER(Verb, "ensemble select", "the best ensemble of some trained models, by held-out images",
+NASCENT_REGISTER(Verb, "ensemble select", "selects the best ensemble of trained models on held-out images",
                  [] { return std::make_unique<EnsembleSelectVerb>(); });
 
 }  // namespace

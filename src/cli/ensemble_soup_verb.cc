@@ -35,7 +35,7 @@ class EnsembleSoupVerb : public Verb {
   SoupOptions options_;
 };
 
-NASCENT_REGISTER(Verb, "ensemble soup", "averages the weights of snapshots of one training as long as it helps",
+NASCENT_REGISTER(Verb, "ensemble soup", "averages the weights of snapshots of one training, as long as that helps",
                  [] { return std::make_unique<EnsembleSoupVerb>(); });
 
 }  // namespace

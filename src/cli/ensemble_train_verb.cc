@@ -39,7 +39,7 @@ class EnsembleTrainVerb : public Verb {
   EnsembleTrainingOptions options_;
 };
 
-NASCENT_REGISTER(Verb, "ensemble train", "trains the members of an ensemble that was found",
+NASCENT_REGISTER(Verb, "ensemble train", "trains the members found by an ensemble search",
                  [] { return std::make_unique<EnsembleTrainVerb>(); });
 
 }  // namespace

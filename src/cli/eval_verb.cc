@@ -75,10 +75,10 @@ class EvalVerb : public Verb {
       }
       invocation.print(fmt::format("{:<20} {:6.2f} %{}{}", names[label],
                                    judgement.class_accuracy(static_cast<int>(label)),
-                                   others.empty() ? "" : "  taken for:", others));
+                                   others.empty() ? "" : "  predicted as:", others));
     }
     for (const Mistake& mistake : judgement.worst) {
-      invocation.print(fmt::format("image {:<8} is {}, taken for {} with {:.2f} %", mistake.image, names[mistake.label],
+      invocation.print(fmt::format("image {:<8} is {}, predicted as {} ({:.2f} %)", mistake.image, names[mistake.label],
                                    names[mistake.predicted], 100 * mistake.probability));
     }
   }
@@ -87,7 +87,7 @@ class EvalVerb : public Verb {
   std::string page_;
 };
 
-NASCENT_REGISTER(Verb, "eval", "scores a trained model", [] { return std::make_unique<EvalVerb>(); });
+NASCENT_REGISTER(Verb, "eval", "evaluates a trained model", [] { return std::make_unique<EvalVerb>(); });
 
 }  // namespace
 }  // namespace nascent

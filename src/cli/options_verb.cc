@@ -41,8 +41,7 @@ class OptionsVerb : public Verb {
   bool markdown_ = false, man_ = false;
 };
 
-NASCENT_REGISTER(Verb, "options",
-                 "prints every option with its default and meaning, ready to be saved as an option file",
+NASCENT_REGISTER(Verb, "options", "prints every option with its default and meaning, as an option file",
                  [] { return std::make_unique<OptionsVerb>(); });
 
 }  // namespace

@@ -1,4 +1,4 @@
-// nascent recipes: lists the recipes, or shows one with every option it leads to.
+// nascent recipes: lists the recipes, or shows one with all resulting options.
 #include "nascent/cli/verb.h"
 #include "nascent/core/error.h"
 #include "nascent/core/recipes.h"
@@ -102,7 +102,7 @@ class RecipesVerb : public Verb {
   bool source_ = false;
 };
 
-NASCENT_REGISTER(Verb, "recipes", "lists the recipes, or shows one with every option it leads to",
+NASCENT_REGISTER(Verb, "recipes", "lists the recipes, or shows one with all resulting options",
                  [] { return std::make_unique<RecipesVerb>(); });
 
 }  // namespace

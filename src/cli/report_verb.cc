@@ -54,7 +54,7 @@ class ReportVerb : public Verb {
   std::string out_, tensorboard_;
 };
 
-NASCENT_REGISTER(Verb, "report", "writes the report of a run anew, finished or not",
+NASCENT_REGISTER(Verb, "report", "regenerates the report of a run, finished or not",
                  [] { return std::make_unique<ReportVerb>(); });
 
 }  // namespace

@@ -68,7 +68,7 @@ class ScoreVerb : public Verb {
   std::string csv_;
 };
 
-NASCENT_REGISTER(Verb, "score", "scores architectures without training: gradients, tangent kernels and their kin",
+NASCENT_REGISTER(Verb, "score", "computes training-free metrics of architectures",
                  [] { return std::make_unique<ScoreVerb>(); });
 
 }  // namespace

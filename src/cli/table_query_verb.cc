@@ -74,7 +74,7 @@ class TableQueryVerb : public Verb {
   std::string measure_;
 };
 
-NASCENT_REGISTER(Verb, "table query", "looks an architecture up in a benchmark table",
+NASCENT_REGISTER(Verb, "table query", "looks up an architecture in a benchmark table",
                  [] { return std::make_unique<TableQueryVerb>(); });
 
 }  // namespace

@@ -47,8 +47,7 @@ class TrainVerb : public Verb {
   TrainingOptions options_;
 };
 
-NASCENT_REGISTER(Verb, "train", "trains the network of a genotype from scratch",
-                 [] { return std::make_unique<TrainVerb>(); });
+NASCENT_REGISTER(Verb, "train", "trains a genotype from scratch", [] { return std::make_unique<TrainVerb>(); });
 
 }  // namespace
 }  // namespace nascent

@@ -61,7 +61,7 @@ void require_one_split(const std::vector<Model>& members) {
     if (same) continue;
     fail(
         "Member {} held out other images than member 1 (another seed, fraction or file), so no image is new to all. "
-        "Train the members with one --data-seed and --valid-fraction, or name held-out images with --data.",
+        "Train the members with the same --seed and --valid-fraction, or name held-out images with --data.",
         i + 1);
   }
 }

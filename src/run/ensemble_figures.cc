@@ -30,8 +30,8 @@ const Json* main_figures(const Json& result) {
   return nullptr;
 }
 
-EnsembleFigure heat_figure(const std::string& name, const std::string& title, const std::string& y, const HeatTable& heat,
-                           const std::string& corner) {
+EnsembleFigure heat_figure(const std::string& name, const std::string& title, const std::string& y,
+                           const HeatTable& heat, const std::string& corner) {
   return {name, heat_panel(heat, title, y), {}, heat_csv(heat, corner), [heat] { return draw_png(heat_script(heat)); }};
 }
 
@@ -82,7 +82,7 @@ EnsembleFigure reliability_figure(const std::string& name, const std::string& ti
                        number(bins[i], "accuracy"));
     bars.bars.push_back({"", number(bins[i], "accuracy"), 0, 0});
   }
-  const DrawnPanel panel{title,      "confidence", "accuracy; the dashed line is honest",
+  const DrawnPanel panel{title,      "confidence", "accuracy; the dashed line is perfect calibration",
                          kSide + 50, kSide + 36,   reliability_svg(bins, kSide)};
   return {name, panel, {}, csv, [bars] { return draw_png(script_of(bars)); }};
 }

@@ -47,8 +47,8 @@ std::string confusion_matrix(const std::vector<std::string>& names, const Counts
   }
   const DrawnPanel panel = heat_panel(heat, "", "");
   return fmt::format(
-      "<figure><figcaption>Confusion matrix <span class=\"by\">rows: what it is; columns: what it is taken "
-      "for</span></figcaption>\n<div class=\"wide\">{}</div></figure>\n",
+      "<figure><figcaption>Confusion matrix <span class=\"by\">rows: true class; columns: predicted "
+      "class</span></figcaption>\n<div class=\"wide\">{}</div></figure>\n",
       panel.svg);
 }
 
@@ -71,19 +71,19 @@ std::string confusion_list(const std::vector<std::string>& names, const Counts& 
                      fmt::format("{} of {}", entry.images, images_of(confusion, entry.label))},
                     ""});
   }
-  return html::table({"class", "most often taken for", "images"}, rows);
+  return html::table({"class", "most often predicted as", "images"}, rows);
 }
 
 std::string calibration(const Json& judgement) {
   return fmt::format(
-      "<figure><figcaption>Reliability <span class=\"by\">accuracy by confidence; the dashed line is "
-      "honest</span></figcaption>\n{}</figure>\n<p>Expected calibration error: {:.2f} points.</p>\n",
+      "<figure><figcaption>Reliability <span class=\"by\">accuracy by confidence; the dashed line is perfect "
+      "calibration</span></figcaption>\n{}</figure>\n<p>Expected calibration error: {:.2f} points.</p>\n",
       reliability_svg(judgement.at("reliability"), 240), judgement.at("calibration_error").get<double>());
 }
 
 std::string mistake_figure(const Json& mistake) {
   const std::string text =
-      fmt::format("{}, taken for {} with {:.1f} %", mistake.at("label").get<std::string>(),
+      fmt::format("{}, predicted as {} ({:.1f} %)", mistake.at("label").get<std::string>(),
                   mistake.at("predicted").get<std::string>(), 100 * mistake.at("probability").get<double>());
   const std::string picture =
       mistake.contains("picture")

@@ -41,7 +41,7 @@ std::shared_ptr<const Space> darts() {
                .cells = normal_and_reduce(dense_cell("", 2, 4, 2))});
 }
 
-// PR-DARTS keeps the two best operations of a node, whichever inputs they read (pr-darts.txt, 5.1).
+// PR-DARTS keeps the two best operations of a node, whichever inputs they read (PR-DARTS, section 5.1).
 std::shared_ptr<const Space> darts_pr() {
   CellChoices cell = dense_cell("", 2, 4, 2);
   cell.repeat_inputs = true;

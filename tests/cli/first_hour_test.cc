@@ -146,7 +146,7 @@ TEST_F(FirstHour, JudgementGoesBeyondAccuracy) {
   for (const std::string page : {"run/report.html", "page.html"}) {
     EXPECT_THAT(read_file(path(page)),
                 AllOf(HasSubstr("Confusion matrix"), HasSubstr("Reliability"), HasSubstr("Worst mistakes"),
-                      HasSubstr("taken for"), HasSubstr("src=\"data:image/png")))
+                      HasSubstr("predicted as"), HasSubstr("src=\"data:image/png")))
         << page;
   }
 }

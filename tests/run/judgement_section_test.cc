@@ -28,7 +28,7 @@ TEST(JudgementSection, ShowsTheWeakestClassFirst) {
   EXPECT_THAT(page, HasSubstr("3 of 4"));
   EXPECT_LT(page.find("<td>dog"), page.find("<td>cat"));
   EXPECT_THAT(page, HasSubstr("3.25 points"));
-  EXPECT_THAT(page, HasSubstr("dog, taken for cat with 98.7 %"));
+  EXPECT_THAT(page, HasSubstr("dog, predicted as cat (98.7 %)"));
   EXPECT_THAT(page, HasSubstr("Confusion matrix"));
 }
 

@@ -87,8 +87,8 @@ class ExternalStrategy : public Strategy {
         return understood(*line);
       } catch (const Error& error) {
         if (left == 0) {
-          fail("The command '{}' was asked for an architecture and answered wrongly {} times in a row, last '{}': {}{}",
-               setting_.options.command, kTries, shortened(*line), error.what(), how_to_go_on());
+          fail("The command '{}' gave {} invalid answers in a row. The last one, '{}': {}{}", setting_.options.command,
+               kTries, shortened(*line), error.what(), how_to_go_on());
         }
         send({{"type", "error"}, {"trial", trial_}, {"message", error.what()}, {"tries", left}});
       }
@@ -123,7 +123,7 @@ class ExternalStrategy : public Strategy {
     static const std::vector<std::string> known = {"architecture", "choices", "budget", "stop"};
     for (const auto& [key, value] : answer.items()) {
       if (std::find(known.begin(), known.end(), key) == known.end()) {
-        fail("\"{}\" means nothing here.{} {}", key, suggestion(key, known), kExpected);
+        fail("\"{}\" is not a known key.{} {}", key, suggestion(key, known), kExpected);
       }
     }
     const int ways = static_cast<int>(answer.contains("architecture")) + static_cast<int>(answer.contains("choices")) +
@@ -179,13 +179,13 @@ class ExternalStrategy : public Strategy {
   }
 
   [[noreturn]] void fail_ended() {
-    fail("The command '{}' {} when {} architectures had been judged. What it wrote on standard error is above.{}",
+    fail("The command '{}' {} after {} evaluations. What it wrote to standard error is above.{}",
          setting_.options.command, program_->ended_how(), trial_, how_to_go_on());
   }
 
   // The run is told so far to the command that is started then.
   std::string how_to_go_on() const {
-    return setting_.resume.empty() ? "" : fmt::format(" Once it is mended, go on with: {}", setting_.resume);
+    return setting_.resume.empty() ? "" : fmt::format(" Once it is fixed, resume with: {}", setting_.resume);
   }
 
   static constexpr const char* kExpected =

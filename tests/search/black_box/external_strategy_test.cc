@@ -100,7 +100,8 @@ TEST_F(ExternalStrategyTest, WrongAnswersAreExplained) {
 
 TEST_F(ExternalStrategyTest, PatienceEnds) {
   const auto strategy = made(setting("while read -r line; do echo nonsense; done"));
-  EXPECT_THAT(error_of([&] { strategy->propose(); }), AllOf(HasSubstr("10 times in a row"), HasSubstr("'nonsense'")));
+  EXPECT_THAT(error_of([&] { strategy->propose(); }),
+              AllOf(HasSubstr("10 invalid answers in a row"), HasSubstr("'nonsense'")));
 }
 
 TEST_F(ExternalStrategyTest, ADeadCommandIsTold) {
@@ -110,8 +111,8 @@ TEST_F(ExternalStrategyTest, ADeadCommandIsTold) {
   const auto proposal = strategy->propose();
   strategy->tell(*proposal, 10);
   EXPECT_THAT(error_of([&] { strategy->propose(); }),
-              AllOf(HasSubstr("ended with exit code 5"), HasSubstr("1 architectures"),
-                    HasSubstr("go on with: nascent search --resume there")));
+              AllOf(HasSubstr("ended with exit code 5"), HasSubstr("after 1 evaluations"),
+                    HasSubstr("resume with: nascent search --resume there")));
   EXPECT_THAT(error_of([&] { made({.space = set.space}); }), HasSubstr("--command is missing"));
 }
 

@@ -45,7 +45,7 @@ TEST(Recipes, SayWhatThePapersSay) {
   }
 }
 
-// Amended DARTS searches as it trains (amended-darts.txt, 4.1.2).
+// Amended DARTS searches as it trains (Amended-DARTS, section 4.1.2).
 TEST(Recipes, AmendedDartsSearchesAsItTrains) {
   for (const std::string name : {"amended-darts-s1", "amended-darts-s2"}) {
     const RecipeOptions recipe = recipe_options(name);
