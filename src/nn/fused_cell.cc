@@ -175,24 +175,28 @@ class RunningStatisticsGuard {
 };
 
 // Gradients that can be differentiated again: the plain twin is run on the same tensors and asked for its gradients.
+// Inputs and mixture are seen through views: one input may have been made of another, and all of them with the same
+// mixture, and what flows through those is the outer pass's to add.
 variable_list FusedCellFunction::plain_backward(const Pass& pass, const variable_list& saved, const at::Tensor& outer) {
   const RunningStatisticsGuard guard(*pass.cell);
   const at::AutoGradMode enabled(true);
-  CellMixture mixture{.ops = saved[pass.inputs()], .edges = saved[pass.inputs() + 1], .active = pass.active};
+  variable_list seen = saved;
+  for (size_t i = 0; i < pass.first_parameter(); ++i) seen[i] = saved[i].view_as(saved[i]);
+  CellMixture mixture{.ops = seen[pass.inputs()], .edges = seen[pass.inputs() + 1], .active = pass.active};
   if (pass.edges.empty()) mixture.edges = at::Tensor();
   CellContext context = pass.context;
   context.mixture = pass.ops.empty() && pass.edges.empty() ? nullptr : &mixture;
-  const variable_list inputs(saved.begin(), saved.begin() + static_cast<int64_t>(pass.inputs()));
+  const variable_list inputs(seen.begin(), seen.begin() + static_cast<int64_t>(pass.inputs()));
   const at::Tensor output = pass.cell->plain_states(inputs, context);
   variable_list wanted;
-  for (const at::Tensor& tensor : saved) {
+  for (const at::Tensor& tensor : seen) {
     if (tensor.requires_grad()) wanted.push_back(tensor);
   }
   const variable_list found = torch::autograd::grad({output}, wanted, {outer}, /*retain_graph=*/true,
                                                     /*create_graph=*/true, /*allow_unused=*/true);
   variable_list grads(1);  // the pass itself has none
   size_t next = 0;
-  for (const at::Tensor& tensor : saved) grads.push_back(tensor.requires_grad() ? found[next++] : at::Tensor());
+  for (const at::Tensor& tensor : seen) grads.push_back(tensor.requires_grad() ? found[next++] : at::Tensor());
   return grads;
 }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "nascent/core/error.h"
+#include "nascent/nn/engine.h"
 #include "nascent/nn/inherit.h"
 #include "nascent/nn/network.h"
 #include "nn/multiply_adds.h"
@@ -50,6 +51,60 @@ TEST_P(EverySupernet, RunsForwardAndBackwardWithUniformWeights) {
     expect_finite(cell.ops.grad(), type);
     EXPECT_GT(cell.ops.grad().abs().max().item<double>(), 0) << type;
     if (network.plan().skeleton == "nasbench101") expect_finite(cell.edges.grad(), type);
+  }
+}
+
+at::Tensor as_one(const std::vector<at::Tensor>& tensors) {
+  std::vector<at::Tensor> parts;
+  for (const at::Tensor& tensor : tensors) {
+    if (tensor.defined()) parts.push_back(tensor.reshape({-1}));
+  }
+  return at::cat(parts);
+}
+
+double apart(const at::Tensor& a, const at::Tensor& b) {
+  return ((a.to(at::kDouble) - b.to(at::kDouble)).norm() / b.to(at::kDouble).norm()).item<double>();
+}
+
+// The gradient of the loss by weights and mixture, with and without a graph of its own, and that of its squared norm.
+struct Slopes {
+  at::Tensor once, again, of_norm;
+
+  Slopes(const Space& space, at::ScalarType precision) {
+    Network network(small_supernet(space), 1);
+    network.to(precision);
+    Mixture mixture = uniform_mixture(space);
+    std::vector<at::Tensor> wanted = network.parameters();
+    for (auto& [type, cell] : mixture) {
+      for (at::Tensor* weights : {&cell.ops, &cell.edges}) {
+        if (weights->defined()) *weights = weights->detach().to(precision).requires_grad_();
+      }
+      wanted.push_back(cell.ops);
+    }
+    const auto gradients = [&](bool graph) {
+      const at::Tensor logits =
+          network.forward(sample_images(kSupernetImage, 4).to(precision), {.mixture = &mixture}).logits;
+      return as_one(torch::autograd::grad({at::log_softmax(logits, 1).select(1, 2).mean()}, wanted, {}, graph, graph,
+                                          /*allow_unused=*/true));
+    };
+    once = gradients(false);
+    const at::Tensor kept = gradients(true);
+    again = kept.detach();
+    of_norm = as_one(torch::autograd::grad({kept.square().sum()}, wanted, {}, false, false, /*allow_unused=*/true));
+  }
+};
+
+// Cells take what cells before them made, of weights that they share: gradients that are kept to be differentiated
+// again must count each way once, and so must what is then differentiated. What rounding does to the plain operations
+// is granted to the fused ones three times over.
+TEST(Supernet, GradientsThatAreDifferentiatedAgainAreTheSame) {
+  for (const std::string name : {"darts-s1", "nasbench201", "nasbench1shot1-s1"}) {
+    const auto space = find_space(name);
+    const Slopes fused(*space, at::kFloat), exact(*space, at::kDouble);
+    const EngineScope scope(Engine::reference);
+    const Slopes plain(*space, at::kFloat);
+    EXPECT_LT(apart(fused.again, fused.once), 1e-3) << name;
+    EXPECT_LT(apart(fused.of_norm, exact.of_norm), 3 * apart(plain.of_norm, exact.of_norm) + 1e-3) << name;
   }
 }
 
