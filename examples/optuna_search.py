@@ -18,7 +18,7 @@ for line in sys.stdin:
                    for i, size in enumerate(message["sizes"])}
         sampler = optuna.samplers.TPESampler(multivariate=True, seed=message["seed"] + message["replayed"])
         study = optuna.create_study(direction="maximize", sampler=sampler)
-    elif message["type"] == "result" and message["replayed"]:  # of a resumed search: somebody else's trial
+    elif message["type"] == "result" and message["replayed"]:  # a resumed search: an earlier process's trial
         study.add_trial(optuna.trial.create_trial(params=dict(zip(options, message["choices"])), distributions=options,
                                                   value=message["accuracy"]))
     elif message["type"] == "result":

@@ -5,6 +5,7 @@
 #include "nascent/data/normalisation.h"
 #include "nascent/data/pictures.h"
 #include "nascent/data/transform.h"
+#include "nascent/ensemble/ensemble_model.h"
 #include "nascent/python/python.h"
 #include "nascent/train/evaluate.h"
 #include "nascent/train/model.h"
@@ -58,6 +59,10 @@ ReadPictures read_pictures(const Model& model, const std::vector<std::string>& s
 void bind_models(py::module_& module) {
   py::class_<Model>(module, "Model")
       .def(py::init([](const std::filesystem::path& path) {
+        if (is_ensemble(path)) {
+          fail("{} is an ensemble. Only single networks can be loaded: name the run or the model file of one member.",
+               path.string());
+        }
         const py::gil_scoped_release release;
         return load_model(path);
       }))

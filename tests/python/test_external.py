@@ -104,7 +104,7 @@ class External(support.FolderTest):
 
     def test_patience_has_an_end(self):
         done = support.program(*self.search("babble", "while read -r line; do echo babble; done"), expect=2)
-        self.assertIn("10 times in a row", done.stderr)
+        self.assertIn("10 invalid answers in a row", done.stderr)
         done = support.program(*self.search("nobody", "no-such-program-here"), expect=2)
         self.assertIn("there is no such program", done.stderr)
         done = support.program("search", "--method", "external", "--table", self.toy_table(), "--judge-data", "toy", expect=2)

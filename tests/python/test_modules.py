@@ -89,7 +89,8 @@ class Cells(Close):
         torch.manual_seed(1)
         labels = torch.randint(2, (64,))
         images = torch.randn(64, 1, 8, 8) * (0.5 + labels.view(-1, 1, 1, 1))
-        batches = torch.utils.data.DataLoader(torch.utils.data.TensorDataset(images, labels), 32, shuffle=True)
+        batches = torch.utils.data.DataLoader(torch.utils.data.TensorDataset(images, labels), 32, shuffle=True,
+                                              num_workers=2, persistent_workers=True)
         network = Mine()
         optimiser = torch.optim.Adam(network.parameters(), 0.01)
         for _ in range(8):
@@ -222,6 +223,30 @@ class Networks(Close):
         done.set()
         counter.join()
         return so_far
+
+    def test_threads_compute_side_by_side(self):
+        network = nascent.Network("nasbench201:1462", input=(3, 16, 16), classes=4, channels=8, cells=1)
+        torch.manual_seed(1)
+        images, labels = torch.rand(8, 3, 16, 16), torch.randint(4, (8,))
+        copies = [copy.deepcopy(network) for _ in range(3)]
+
+        def found(module):
+            return gradients(module, lambda: nn.functional.cross_entropy(module(images), labels))
+
+        expected, wrong = found(copies[2]), []
+
+        def work(module):
+            for _ in range(8):
+                for name, gradient in found(module).items():
+                    if not torch.allclose(gradient, expected[name], rtol=1e-3, atol=1e-5):
+                        wrong.append(name)
+
+        threads = [threading.Thread(target=work, args=(module,)) for module in copies[:2]]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertEqual(wrong, [])
 
     def test_other_threads_go_on_during_a_forward_and_a_backward(self):
         network = nascent.Network("darts-v2", channels=16, cells=5)
