@@ -11,7 +11,7 @@ help:
 	@echo "make experiments  run every experiment; results go to docs/results/ (an hour)"
 	@echo "make docs     write docs/options.md anew from the program"
 	@echo "make format   run clang-format over the sources"
-	@echo "make deb      a Debian package in build/package, with the program, the library and its headers"
+	@echo "make deb      Debian packages in build/package: nascent (program, library, headers) and python3-nascent"
 	@echo "make clean    remove build/"
 
 setup:

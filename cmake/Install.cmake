@@ -1,4 +1,4 @@
-# What `cmake --install` and `make deb` put in place: the program, libnascent, its headers and find_package(Nascent).
+# What `cmake --install` puts in place: the program, libnascent, its headers and find_package(Nascent).
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
@@ -43,21 +43,8 @@ install(CODE [[
     execute_process(COMMAND $<TARGET_FILE:nascent> ${ARGN} OUTPUT_FILE ${share}/${file} COMMAND_ERROR_IS_FATAL ANY)
   endfunction()
   write_what_it_says(man/man1/nascent.1 options --man)
+  execute_process(COMMAND gzip -9nf ${share}/man/man1/nascent.1 COMMAND_ERROR_IS_FATAL ANY)
   write_what_it_says(bash-completion/completions/nascent completion bash)
   write_what_it_says(zsh/vendor-completions/_nascent completion zsh)
   write_what_it_says(fish/vendor_completions.d/nascent.fish completion fish)
 ]])
-
-# make deb
-set(CPACK_PACKAGE_NAME nascent)
-set(CPACK_PACKAGE_CONTACT "The Nascent maintainers <maintainers@nascent.invalid>")
-set(CPACK_PACKAGE_DESCRIPTION_SUMMARY ${PROJECT_DESCRIPTION})
-set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
-set(CPACK_DEBIAN_PACKAGE_SECTION science)
-# Libraries are found by dpkg-shlibdeps; these are programs and data that it cannot see.
-set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
-set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS_PRIVATE_DIRS ${PROJECT_BINARY_DIR})
-set(CPACK_DEBIAN_PACKAGE_DEPENDS "libopenblas0-openmp, graphviz, gnuplot-nox, dataset-fashion-mnist")
-set(CPACK_DEBIAN_PACKAGE_RECOMMENDS "libtorch-dev, libfmt-dev, nlohmann-json3-dev")
-set(CPACK_STRIP_FILES ON)
-include(CPack)

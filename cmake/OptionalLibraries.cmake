@@ -1,8 +1,12 @@
-# Libraries that only some verbs need. Where one is missing, its verb says how to get it; `nascent --version` names those
-# that are there. Sets NASCENT_EXPORT_{LIBRARIES,DEFINITIONS,INCLUDE} for the room export, NASCENT_SERVE_{LIBRARIES,DEFINITIONS} for serve, and NASCENT_OPTIONAL as a text.
+# Libraries that only some verbs need. Where one is missing, or switched off, its verb says how to get it; `nascent
+# --version` names those that are there. Sets NASCENT_EXPORT_{LIBRARIES,DEFINITIONS,INCLUDE} for the room export, NASCENT_SERVE_{LIBRARIES,DEFINITIONS} for serve, and NASCENT_OPTIONAL as a text.
+option(NASCENT_ONNX "Write ONNX files where libonnx is found" ON)
+option(NASCENT_OPENCV "Check ONNX files by OpenCV where it is found" ON)
+option(NASCENT_MICROHTTPD "Build 'nascent serve' where libmicrohttpd is found" ON)
+
 find_package(ONNX QUIET)
 find_package(Protobuf QUIET)
-if(ONNX_FOUND AND Protobuf_FOUND)
+if(NASCENT_ONNX AND ONNX_FOUND AND Protobuf_FOUND)
   list(APPEND NASCENT_EXPORT_LIBRARIES onnx onnx_proto protobuf::libprotobuf)
   list(APPEND NASCENT_EXPORT_DEFINITIONS NASCENT_HAS_ONNX ONNX_NAMESPACE=onnx ONNX_ML=1)
   list(APPEND NASCENT_OPTIONAL "ONNX ${ONNX_VERSION}")
@@ -13,7 +17,7 @@ endif()
 find_path(OPENCV_INCLUDE opencv2/dnn.hpp PATH_SUFFIXES opencv4)
 find_library(OPENCV_DNN opencv_dnn)
 find_library(OPENCV_CORE opencv_core)
-if(OPENCV_INCLUDE AND OPENCV_DNN AND OPENCV_CORE)
+if(NASCENT_OPENCV AND OPENCV_INCLUDE AND OPENCV_DNN AND OPENCV_CORE)
   set(NASCENT_EXPORT_INCLUDE ${OPENCV_INCLUDE})
   list(APPEND NASCENT_EXPORT_LIBRARIES ${OPENCV_DNN} ${OPENCV_CORE})
   list(APPEND NASCENT_EXPORT_DEFINITIONS NASCENT_HAS_OPENCV)
@@ -26,7 +30,7 @@ else()
 endif()
 
 pkg_check_modules(MICROHTTPD QUIET IMPORTED_TARGET libmicrohttpd>=0.9.73)
-if(MICROHTTPD_FOUND)
+if(NASCENT_MICROHTTPD AND MICROHTTPD_FOUND)
   set(NASCENT_SERVE_LIBRARIES PkgConfig::MICROHTTPD)
   set(NASCENT_SERVE_DEFINITIONS NASCENT_HAS_MICROHTTPD)
   list(APPEND NASCENT_OPTIONAL "libmicrohttpd ${MICROHTTPD_VERSION}")

@@ -1,6 +1,7 @@
 // The server as the network sees it.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sqlite3.h>
 #include <sys/resource.h>
 
 #include <chrono>
@@ -505,6 +506,30 @@ TEST_F(Server, NoWorkWhileNobodyLooks) {
   const double before = processor_seconds();
   std::this_thread::sleep_for(std::chrono::seconds(2));
   EXPECT_LT(processor_seconds() - before, 0.01);
+}
+
+// Stores that somebody holds make the first look last: its readers wait for half a second at each.
+TEST_F(Server, IsThereBeforeTheRunsAreRead) {
+  std::vector<sqlite3*> writers(6, nullptr);
+  for (size_t i = 0; i < writers.size(); ++i) {
+    const fs::path run = folder_ / fmt::format("runs/{}", i);
+    make_run(run);
+    ASSERT_EQ(sqlite3_open((run / "events.sqlite").c_str(), &writers[i]), SQLITE_OK);
+    ASSERT_EQ(sqlite3_exec(writers[i],
+                           "PRAGMA journal_mode=WAL; PRAGMA locking_mode=EXCLUSIVE; BEGIN EXCLUSIVE; "
+                           "CREATE TABLE held (x);",
+                           nullptr, nullptr, nullptr),
+              SQLITE_OK);
+  }
+  start();
+  EXPECT_EQ(get("/").status, 200);
+  EXPECT_EQ(get("/web/main.js").status, 200);
+  const auto began = std::chrono::steady_clock::now();
+  EXPECT_EQ(server_->runs(), writers.size());
+  const std::chrono::duration<double> waited = std::chrono::steady_clock::now() - began;
+  EXPECT_GT(waited.count(), 0.1) << "the runs were read before the page was there";
+  for (sqlite3* writer : writers) sqlite3_close(writer);
+  EXPECT_EQ(json("/api/runs")["runs"].size(), writers.size());
 }
 
 TEST_F(Server, PortInUse) {
