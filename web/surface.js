@@ -23,8 +23,8 @@ function drawSurface(canvas, grid, view) {
   const pen = canvas.getContext("2d"), {width, height: tall} = canvas, {columns, rows, height} = grid;
   const ct = Math.cos(view.turn), st = Math.sin(view.turn), ci = Math.cos(view.tilt), si = Math.sin(view.tilt);
   const project = (x, y, z) => {
-    const a = x * ct - y * st, b = x * st + y * ct, depth = b * si + z * ci, size = 0.27 * width * view.zoom * 5 / (5 - depth * 0.9);
-    return [width / 2 + a * size, tall * 0.45 + (b * ci - z * si) * size, depth];
+    const a = x * ct - y * st, b = x * st + y * ct, depth = b * si + z * ci, size = 0.26 * width * view.zoom * 5 / (5 - depth * 0.9);
+    return [width / 2 + a * size, tall * 0.445 + (b * ci - z * si) * size, depth];
   };
   const outline = (corners) => {
     pen.beginPath();

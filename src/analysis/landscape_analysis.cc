@@ -223,7 +223,7 @@ void LandscapeAnalysisOptions::declare(OptionTable& table) {
   bends.add("curvature", curvature, "compute the eigenvalues and trace of the Hessian of each model");
   bends
       .add("curvature-points", curvature_points,
-           "|smallest / largest| grid points along each direction at which to compute the extreme eigenvalues; 0: none")
+           "grid points along each direction at which to compute |smallest / largest| eigenvalue; 0: none")
       .range(0, 1001);
   data.declare(table);
   run.declare(table);
