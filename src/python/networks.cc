@@ -1,4 +1,6 @@
 // Cells, networks and supernets: LibTorch's modules, whose parameters and buffers Python's modules share.
+#include <torch/csrc/autograd/python_variable.h>
+
 #include "nascent/core/error.h"
 #include "nascent/nn/cell.h"
 #include "nascent/nn/initialiser.h"
@@ -23,14 +25,25 @@ NetworkOptions network_options(const py::dict& keywords) {
   return options;
 }
 
+at::Tensor tensor_in(const py::handle& object) {
+  if (!THPVariable_Check(object.ptr())) {
+    fail(
+        "The weights of a cell are {}; expected a tensor [sites, candidates], or a dict with such a tensor as \"ops\" "
+        "and, as needed, \"edges\", \"active\" and \"shifts\".",
+        py::repr(object).cast<std::string>());
+  }
+  return object.cast<at::Tensor>();
+}
+
 at::Tensor tensor_at(const py::dict& entry, const char* key) {
-  return entry.contains(key) && !entry[key].is_none() ? entry[key].cast<at::Tensor>() : at::Tensor();
+  return entry.contains(key) && !entry[key].is_none() ? tensor_in(entry[key]) : at::Tensor();
 }
 
 // A tensor of weights over operations, or {"ops": ..., "edges": ..., "active": ..., "shifts": ...}.
 CellMixture cell_mixture(const py::handle& entry) {
-  if (!py::isinstance<py::dict>(entry)) return {.ops = entry.cast<at::Tensor>(), .edges = {}, .active = {}};
+  if (!py::isinstance<py::dict>(entry)) return {.ops = tensor_in(entry), .edges = {}, .active = {}};
   const auto parts = py::reinterpret_borrow<py::dict>(entry);
+  if (!parts.contains("ops")) fail("The weights of a cell lack \"ops\", a tensor [sites, candidates].");
   CellMixture mixture{.ops = tensor_at(parts, "ops"), .edges = tensor_at(parts, "edges"), .active = {}};
   mixture.shifts = tensor_at(parts, "shifts");
   if (parts.contains("active")) mixture.active = parts["active"].cast<std::vector<std::vector<int>>>();

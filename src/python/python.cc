@@ -3,6 +3,7 @@
 #include <signal.h>
 
 #include <array>
+#include <mutex>
 
 #include "nascent/core/error.h"
 #include "nascent/core/interrupt.h"
@@ -107,24 +108,41 @@ ReadOptions read_keywords(OptionTable& table, const py::dict& keywords) {
   return read;
 }
 
-struct LongWork::Signals {
+namespace {
+
+// Who handled signals before long work began. Several threads may be at such work: the first takes over, the last one
+// gives back.
+class SignalWatch {
+ public:
+  void begin() {
+    const std::lock_guard lock(mutex_);
+    if (workers_++ > 0) return;
+    for (size_t i = 0; i < kCaught.size(); ++i) sigaction(kCaught[i], nullptr, &before_[i]);
+    request_interrupt(false);
+    catch_interrupts();
+  }
+  void end() {
+    const std::lock_guard lock(mutex_);
+    if (--workers_ > 0) return;
+    for (size_t i = 0; i < kCaught.size(); ++i) sigaction(kCaught[i], &before_[i], nullptr);
+    request_interrupt(false);
+  }
+
+ private:
   static constexpr std::array<int, 3> kCaught = {SIGINT, SIGTERM, SIGHUP};
-  std::array<struct sigaction, 3> actions{};
+  std::mutex mutex_;
+  int workers_ = 0;
+  std::array<struct sigaction, 3> before_{};
 };
 
-LongWork::LongWork() : before_(std::make_unique<Signals>()) {
-  for (size_t i = 0; i < Signals::kCaught.size(); ++i) {
-    sigaction(Signals::kCaught[i], nullptr, &before_->actions[i]);
-  }
-  request_interrupt(false);
-  catch_interrupts();
+SignalWatch& signal_watch() {
+  static SignalWatch watch;
+  return watch;
 }
 
-LongWork::~LongWork() {
-  for (size_t i = 0; i < Signals::kCaught.size(); ++i) {
-    sigaction(Signals::kCaught[i], &before_->actions[i], nullptr);
-  }
-  request_interrupt(false);
-}
+}  // namespace
+
+LongWork::LongWork() { signal_watch().begin(); }
+LongWork::~LongWork() { signal_watch().end(); }
 
 }  // namespace nascent::python

@@ -37,8 +37,6 @@ class [[gnu::visibility("hidden")]] LongWork {
   LongWork& operator=(const LongWork&) = delete;
 
  private:
-  struct Signals;
-  std::unique_ptr<Signals> before_;
   py::gil_scoped_release release_;
 };
 

@@ -18,13 +18,13 @@ std::string genotype_text(const Genotype& genotype, const std::string& form) {
 }
 
 // Sizes of the network that a genotype makes: {"parameters": ..., "multiply_adds": ...}.
-py::object sizes(const Genotype& genotype, const std::array<int, 3>& input, int classes, const py::dict& keywords) {
+py::object sizes(const Genotype& genotype, const Space& space, const std::array<int, 3>& input, int classes,
+                 const py::dict& keywords) {
   NetworkOptions options;
   OptionTable table;
   options.declare(table);
   read_keywords(table, keywords);
-  const NetworkPlan plan =
-      plan_network(*find_space(genotype.space), genotype, options, {input[0], input[1], input[2]}, classes);
+  const NetworkPlan plan = plan_network(space, genotype, options, {input[0], input[1], input[2]}, classes);
   return to_python({{"parameters", count_parameters(plan)}, {"multiply_adds", count_multiply_adds(plan)}});
 }
 
@@ -78,10 +78,11 @@ void bind_genotype(py::module_& module) {
 }  // namespace
 
 void bind_spaces(py::module_& module) {
+  py::class_<Space, std::shared_ptr<Space>> bound_space(module, "Space");
   bind_genotype(module);
   module.def("genotypes", known_genotypes);
   module.def("spaces", [] { return Space::Registry::instance().names(); });
-  py::class_<Space, std::shared_ptr<Space>>(module, "Space")
+  bound_space
       .def(py::init([](const std::string& name) { return std::const_pointer_cast<Space>(find_space(name)); }),
            py::arg("name"))
       .def_property_readonly("name", &Space::name)
@@ -94,6 +95,8 @@ void bind_spaces(py::module_& module) {
                                for (const CellChoices& cell : space.cells()) types.push_back(cell.type);
                                return types;
                              })
+      .def(py::pickle([](const Space& space) { return space.name(); },
+                      [](const std::string& name) { return std::const_pointer_cast<Space>(find_space(name)); }))
       .def("_count", &Space::count)
       .def("_sample",
            [](const Space& space, uint64_t seed) {

@@ -98,6 +98,10 @@ py::object search_table(const BenchmarkTable& table, const py::object& strategy,
 size_t row_of(const BenchmarkTable& table, const py::object& architecture) {
   if (py::isinstance<Genotype>(architecture)) return table.row(architecture.cast<Genotype>());
   if (py::isinstance<py::int_>(architecture)) return table.row_of_number(architecture.cast<int64_t>());
+  if (!py::isinstance<py::str>(architecture)) {
+    fail("{} does not name an architecture: expected a Genotype, its name or text, or its number in the benchmark.",
+         py::repr(architecture).cast<std::string>());
+  }
   return find_row(table, architecture.cast<std::string>());
 }
 

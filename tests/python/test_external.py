@@ -120,11 +120,11 @@ class External(support.FolderTest):
 ''')
             words = [support.PROGRAM, *map(str, self.search(name, slow))]
             running = subprocess.Popen(words, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
-            deadline = time.time() + 60
+            deadline = time.time() + 200
             while not os.path.exists(self.path(name + ".thought")) and time.time() < deadline:
                 time.sleep(0.02)
             running.send_signal(number)
-            self.assertEqual(running.wait(60), code)
+            self.assertEqual(running.wait(200), code)
             support.program("search", "--resume", self.path(name))
             self.assertEqual(self.trials(name), self.undisturbed["trials"])
 

@@ -186,6 +186,8 @@ class Tables(support.FolderTest):
             self.table.search("rea", data="tov")
         with self.assertRaisesRegex(nascent.Error, "propose"):
             self.table.search(type("Wrong", (), {"propose": lambda self: 3})())
+        with self.assertRaisesRegex(nascent.Error, "does not name an architecture"):
+            self.table.query(0.5)
         with self.assertRaises(nascent.Error):
             nascent.Table(self.path("none.table"))
 

@@ -7,6 +7,7 @@ import io
 import math
 import os
 import struct
+import tempfile
 import threading
 import unittest
 import zlib
@@ -17,6 +18,24 @@ nascent = support.nascent_import()
 import torch  # noqa: E402
 from torch import nn  # noqa: E402
 
+
+
+OWN_SPACE = '''
+name = "small"
+skeleton = "darts"
+ops = ["none", "skip_connect", "sep_conv_3x3"]
+none-in-genotypes = false
+cells = 6
+channels = 12
+[[cell]]
+type = "normal"
+nodes = 3
+keep = 2
+[[cell]]
+type = "reduce"
+nodes = 2
+keep = 1
+'''
 
 
 def gradients(module, loss):
@@ -73,6 +92,8 @@ class Cells(Close):
             cell(*inputs)
         with self.assertRaisesRegex(nascent.Error, "14 sites"):
             cell(*inputs, mixture=torch.ones(13, 8))
+        with self.assertRaisesRegex(nascent.Error, "expected a tensor"):
+            cell(*inputs, mixture=[[0.5] * 8] * 14)
 
     def test_learns_inside_a_network_of_ones_own(self):
         class Mine(nn.Module):
@@ -189,6 +210,26 @@ class Supernets(Close):
         other = copy.deepcopy(supernet)
         images = torch.randn(2, 3, 8, 8)
         self.assertTrue(torch.equal(other(images), supernet(images)))
+        with self.assertRaisesRegex(nascent.Error, "every type of cell: cell"):
+            supernet(images, torch.ones(6, 5))
+        file = io.BytesIO()
+        torch.save(supernet.eval(), file)
+        file.seek(0)
+        self.assertTrue(torch.equal(torch.load(file)(images), supernet(images)))
+
+    def test_a_space_of_ones_own(self):
+        with tempfile.NamedTemporaryFile("w", suffix=".toml") as file:
+            file.write(OWN_SPACE)
+            file.flush()
+            space = nascent.Space(file.name)
+            images = torch.randn(2, 3, 8, 8)
+            supernet = nascent.Supernet(space, input=(3, 8, 8), channels=4, cells=3).eval()
+            self.assertTrue(torch.equal(copy.deepcopy(supernet)(images), supernet(images)))
+            genotype = space.sample(seed=1)
+            network = nascent.Network(genotype, input=(3, 8, 8), channels=4, cells=3, space=space)
+            self.assertEqual(network(images).shape, (2, 10))
+            self.assertEqual(network.parameter_count,
+                             genotype.sizes(input=(3, 8, 8), channels=4, cells=3, space=file.name)["parameters"])
 
 
 class Networks(Close):

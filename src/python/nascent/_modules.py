@@ -98,11 +98,11 @@ class Network(_EngineModule):
         network = nascent.Network("darts-v2", input=(3, 32, 32), classes=10, channels=16, cells=8)
 
     Further options are those of the section "network" (docs/options.md). With auxiliary=True, forward() returns
-    (logits, auxiliary logits) in training."""
+    (logits, auxiliary logits) in training. A genotype of a space of your own needs space="mine.toml"."""
 
-    def __init__(self, genotype, input=(3, 32, 32), classes=10, seed=1, initialiser="torch", **network):
+    def __init__(self, genotype, input=(3, 32, 32), classes=10, seed=1, initialiser="torch", space=None, **network):
         genotype = as_genotype(genotype)
-        self._set_up(_nascent.Network(as_space(genotype.space), genotype, tuple(input), classes, seed, initialiser,
+        self._set_up(_nascent.Network(as_space(space or genotype.space), genotype, tuple(input), classes, seed, initialiser,
                                       network))
         self.genotype = genotype
         self.drop_path, self.drop_path_seed, self._step = float(network.get("drop_path", 0)), seed, 0
@@ -142,7 +142,7 @@ class Supernet(_EngineModule):
         space = as_space(space)
         super().__init__(_nascent.Network(space, None, tuple(input), classes, seed, initialiser, network))
         self.space = space
-        self._arguments = (space.name, tuple(input), classes, seed, initialiser, spread, network)
+        self._arguments = (space, tuple(input), classes, seed, initialiser, spread, network)
         draw = torch.Generator().manual_seed(seed)
         self.architecture = nn.ParameterDict({
             cell: nn.Parameter(spread * torch.randn(sites, ops, generator=draw))
@@ -171,7 +171,11 @@ class Supernet(_EngineModule):
                 isinstance(cell, dict) and cell.get("edges") is not None for cell in chosen.values()))
 
     def forward(self, images, mixture=None):
-        return self._inner.forward(images, dict(self.mixture() if mixture is None else mixture), 0.0, 0, 0)[0]
+        if mixture is None:
+            mixture = self.mixture()
+        elif not isinstance(mixture, dict):
+            raise Error("A mixture is a dict with the weights of every type of cell: " + ", ".join(self.space.cells) + ".")
+        return self._inner.forward(images, mixture, 0.0, 0, 0)[0]
 
 
 class FusedCell(_EngineModule):
@@ -186,10 +190,10 @@ class FusedCell(_EngineModule):
     project_always: 1x1 convolutions on the inputs also where the channels agree, as in DARTS; partial: PC-DARTS."""
 
     def __init__(self, what, type=None, inputs=(), channels=16, reduction=None, affine=True, pool_norm=False,
-                 project_always=True, partial=1, seed=1, initialiser="torch"):
+                 project_always=True, partial=1, seed=1, initialiser="torch", space=None):
         is_space = not isinstance(what, (str, Genotype))
         genotype = None if is_space else as_genotype(what)
-        space = as_space(what if is_space else genotype.space)
+        space = as_space(what if is_space else space or genotype.space)
         type = space.cells[0] if type is None else type
         reduction = type == "reduce" if reduction is None else reduction
         where = dict(reduction=reduction, affine=affine, pool_norm=pool_norm, project_always=project_always,
@@ -198,13 +202,12 @@ class FusedCell(_EngineModule):
                                        initialiser))
         self.space, self.genotype, self.type = space, genotype, type
         self.output_shape = self._inner.output_shape()
-        self._arguments = (space.name if is_space else genotype, is_space, type, [tuple(s) for s in inputs], channels,
-                           where, seed, initialiser)
+        self._arguments = (space if is_space else genotype, type, [tuple(s) for s in inputs], channels, where, seed,
+                           initialiser, space)
 
     @staticmethod
-    def _made(what, is_space, type, inputs, channels, where, seed, initialiser):
-        return FusedCell(as_space(what) if is_space else what, type, inputs, channels, seed=seed,
-                         initialiser=initialiser, **where)
+    def _made(what, type, inputs, channels, where, seed, initialiser, space):
+        return FusedCell(what, type, inputs, channels, seed=seed, initialiser=initialiser, space=space, **where)
 
     def _recipe(self):
         return FusedCell._made, self._arguments

@@ -32,9 +32,10 @@ def _getitem(self, index):
     return self._at(index)
 
 
-def _sizes(self, input=(3, 32, 32), classes=10, **network):
-    """Parameters and multiply-adds of the network of this genotype; channels=, cells= and other network options."""
-    return self._sizes(tuple(input), classes, network)
+def _sizes(self, input=(3, 32, 32), classes=10, space=None, **network):
+    """Parameters and multiply-adds of the network of this genotype; channels=, cells= and other network options. A genotype
+    of a space of your own needs the space."""
+    return self._sizes(as_space(space or self.space), tuple(input), classes, network)
 
 
 def _svg(self):
