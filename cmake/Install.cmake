@@ -32,7 +32,7 @@ install(FILES ${PROJECT_BINARY_DIR}/NascentConfig.cmake ${PROJECT_BINARY_DIR}/Na
         DESTINATION ${NASCENT_CMAKE_DIR})
 install(EXPORT NascentTargets NAMESPACE Nascent:: DESTINATION ${NASCENT_CMAKE_DIR})
 install(FILES ${PROJECT_SOURCE_DIR}/README.md ${PROJECT_SOURCE_DIR}/CHANGELOG.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
-install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} RENAME copyright)
+install(FILES ${PROJECT_SOURCE_DIR}/cmake/copyright DESTINATION ${CMAKE_INSTALL_DOCDIR})
 
 # The manual page and the completions are what the program says of itself.
 install(CODE [[

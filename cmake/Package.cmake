@@ -1,7 +1,7 @@
 # make deb: the package nascent, and python3-nascent where the Python module is built.
 set(CPACK_PACKAGE_NAME nascent)
 set(CPACK_PACKAGE_CONTACT "The Nascent maintainers <maintainers@nascent.invalid>")
-set(CPACK_PACKAGE_DESCRIPTION_SUMMARY ${PROJECT_DESCRIPTION})
+set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "neural architecture search on one machine")
 set(CPACK_COMPONENT_UNSPECIFIED_DESCRIPTION "Searches cells by weight sharing, black-box search or scores at initialisation,
 trains, evaluates, attacks, analyses and exports what it finds, and shows every
 run as a page. With the library and its headers.")
@@ -15,6 +15,7 @@ set(CPACK_DEBIAN_PYTHON_PACKAGE_NAME python3-nascent)
 set(CPACK_DEBIAN_PYTHON_PACKAGE_SECTION python)
 # Libraries are found by dpkg-shlibdeps; these are programs and data that it cannot see.
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
+set(CPACK_DEBIAN_PACKAGE_GENERATE_SHLIBS ON)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS_PRIVATE_DIRS ${PROJECT_BINARY_DIR})
 set(CPACK_DEBIAN_UNSPECIFIED_PACKAGE_DEPENDS "libopenblas0-openmp, graphviz, gnuplot-nox, dataset-fashion-mnist")
 set(CPACK_DEBIAN_UNSPECIFIED_PACKAGE_RECOMMENDS "libtorch-dev, libfmt-dev, nlohmann-json3-dev")
@@ -26,7 +27,7 @@ if(Python3_VERSION_MINOR)
          CPACK_DEBIAN_PYTHON_PACKAGE_DEPENDS "${CPACK_DEBIAN_PYTHON_PACKAGE_DEPENDS}")
 endif()
 if(TARGET nascent_python)
-  install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION share/doc/python3-nascent RENAME copyright COMPONENT python)
+  install(FILES ${PROJECT_SOURCE_DIR}/cmake/copyright DESTINATION share/doc/python3-nascent COMPONENT python)
 endif()
 set(CPACK_STRIP_FILES ON)
 include(CPack)

@@ -244,7 +244,8 @@ export class Chart {
     for (const x of across) {
       const at = Math.round(this.placeX(x)) + 0.5;
       line(pen, at, bottom, at, bottom + 4);
-      pen.fillText(number(x, this.logX ? 4 : tickDigits(across)), Math.min(Math.max(at, left), right - 12), bottom + 8);
+      const text = number(x, this.logX ? 4 : tickDigits(across)), half = pen.measureText(text).width / 2;
+      pen.fillText(text, Math.min(at, right + this.margin.right - half), bottom + 8);
     }
     pen.strokeStyle = colour("axis");
     line(pen, left, bottom + 0.5, right, bottom + 0.5);

@@ -158,7 +158,7 @@ bool is_flat(const Plot& plot) {
 }
 
 std::string pointer_data(const Plot& plot, const std::string& by) {
-  const auto short_number = [](double value) { return std::stod(fmt::format("{:.5g}", value)); };
+  const auto short_number = [](double value) { return std::stod(fmt::format("{:.7g}", value)); };
   Json curves = Json::array();
   bool any = false;
   for (size_t i = 0; i < plot.curves.size(); ++i) {

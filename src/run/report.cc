@@ -30,7 +30,10 @@ namespace {
 
 // As a shell takes them.
 std::vector<std::string> quoted(std::vector<std::string> words) {
-  for (auto& word : words) {
+  for (size_t i = 0; i < words.size(); ++i) {
+    std::string& word = words[i];
+    // A verb may be two words; whatever else stands there is quoted like the rest.
+    if (i == 1 && word.find_first_not_of("abcdefghijklmnopqrstuvwxyz- ") == std::string::npos) continue;
     const bool plain = !word.empty() && word.find_first_of(" \t\n'\"\\$`!*?[](){}|&;<>~#") == std::string::npos;
     if (!plain) word = "'" + replace_all(word, "'", "'\\''") + "'";
   }

@@ -191,6 +191,16 @@ TEST_F(ReportTest, EscapesEverything) {
   }
 }
 
+TEST_F(ReportTest, TheCommandCanBeTypedAgain) {
+  const auto shown = [&](const std::string& name, const std::string& verb) {
+    auto description = sample_description();
+    description.command = {"nascent", verb, "runs/a b", "--seed=1"};
+    return report_page(RunDirectory::create(folder / name, description, options));
+  };
+  EXPECT_THAT(shown("a", "ensemble eval"), HasSubstr("<pre>nascent ensemble eval &#39;runs/a b&#39; --seed=1</pre>"));
+  EXPECT_THAT(shown("b", "x; rm -r y"), HasSubstr("<pre>nascent &#39;x; rm -r y&#39; &#39;runs/a b&#39;"));
+}
+
 TEST_F(ReportTest, WithoutDotAndGnuplotShowsTextAndTables) {
   const RunDirectory run = finished_run("a");
   const WithPath nowhere((folder / "nowhere").string());
