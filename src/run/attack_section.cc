@@ -104,7 +104,7 @@ BarPlot bar_plot(const Json& result) {
       plot.bars.push_back({group.name, group.bars[i].value, group.bars[i].deviation, i});
     }
   }
-  plot.width = std::max(plot.width, 70 * static_cast<int>(groups.size()));
+  plot.width = std::max(plot.width, 80 * static_cast<int>(groups.size()));
   return plot;
 }
 

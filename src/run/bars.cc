@@ -46,14 +46,18 @@ std::string bar(const Bar& bar, double x, size_t index) {
 
 int width_of(const BarGroup& group) { return static_cast<int>(group.bars.size()) * (kBar + kGap) - kGap; }
 
-}  // namespace
-
-std::string draw_bars(const std::vector<BarGroup>& groups) {
+int width_of(const std::vector<BarGroup>& groups) {
   int width = kLeft + kBetween / 2;
   for (const auto& group : groups) width += width_of(group) + kBetween;
-  const int height = kTop + kHeight + kBottom;
-  std::string markup =
-      fmt::format("<svg viewBox=\"0 0 {} {}\" width=\"{}\" style=\"max-width:100%\">\n", width, height, width);
+  return width;
+}
+
+constexpr int kTall = kTop + kHeight + kBottom;
+
+// What is drawn, without the <svg> around it.
+std::string bars_markup(const std::vector<BarGroup>& groups) {
+  const int width = width_of(groups);
+  std::string markup;
   for (int tic = 0; tic <= 100; tic += 25) {
     markup += line(kLeft, height_of(tic), width, height_of(tic), "var(--grid)", 0.7);
     markup += text(kLeft - 6, height_of(tic) + 4, fmt::format("{}", tic), "end", 11);
@@ -65,7 +69,15 @@ std::string draw_bars(const std::vector<BarGroup>& groups) {
     markup += text(x + width_of(group) / 2.0, kTop + kHeight + 18, group.name, "middle", 11);
     x += width_of(group) + kBetween;
   }
-  return markup + "</svg>\n";
+  return markup;
+}
+
+}  // namespace
+
+std::string draw_bars(const std::vector<BarGroup>& groups) {
+  const int width = width_of(groups);
+  return fmt::format("<svg viewBox=\"0 0 {0} {1}\" width=\"{0}\" style=\"max-width:100%\">\n{2}</svg>\n", width, kTall,
+                     bars_markup(groups));
 }
 
 std::string bar_legend(const std::vector<std::string>& names) {
@@ -79,14 +91,12 @@ std::string bar_legend(const std::vector<std::string>& names) {
 
 std::string standalone_bars(const std::string& title, const std::vector<BarGroup>& groups,
                             const std::vector<std::string>& names) {
-  int width = kLeft + kBetween / 2;
-  for (const auto& group : groups) width += width_of(group) + kBetween;
-  const int wide = std::max(width, 360), height = kTop + kHeight + kBottom;
+  const int width = width_of(groups), wide = std::max(width, 360);
   std::string markup = fmt::format(
-      "<text x=\"18\" y=\"28\" font-weight=\"600\" font-size=\"14\" fill=\"var(--ink)\">{}</text>\n"
-      "<svg x=\"18\" y=\"40\" width=\"{}\" height=\"{}\"{}",
-      html::escape(title), width, height, draw_bars(groups).substr(std::string_view("<svg").size()));
-  int y = 40 + height + 20;
+      "<text x=\"18\" y=\"28\" font-weight=\"600\" font-size=\"14\" fill=\"var(--ink)\">{0}</text>\n"
+      "<svg x=\"18\" y=\"40\" width=\"{1}\" height=\"{2}\" viewBox=\"0 0 {1} {2}\">\n{3}</svg>\n",
+      html::escape(title), width, kTall, bars_markup(groups));
+  int y = 40 + kTall + 20;
   for (size_t i = 0; i < names.size(); ++i, y += 20) {
     markup += fmt::format("<rect x=\"24\" y=\"{}\" width=\"16\" height=\"8\" rx=\"2\" fill=\"var(--c{})\"/>\n", y - 8,
                           i % kPlotColours);

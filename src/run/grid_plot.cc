@@ -195,7 +195,7 @@ GnuplotScript script_of(const BarPlot& plot) {
   bars.insert(bars.end(), errors.begin(), errors.end());
   const Span shown_y = y.padded(0.08);
   std::vector<std::string> tics;
-  for (const auto& [place, number] : plot.tics) tics.push_back(fmt::format("'{:.4g}' {}", number, place));
+  for (const auto& [place, number] : plot.tics) tics.push_back(fmt::format("'{:.2g}' {}", number, place));
   return {axes() +
               fmt::format("set grid ytics lt 1 lc {} lw 0.7\nset xrange [0.3:{}]\nset yrange [{}:{}]\nset xtics {}\n",
                           grid_colour(), static_cast<double>(plot.bars.size()) + 0.7, plot.from_zero ? 0 : shown_y.low,

@@ -37,7 +37,7 @@ class AnalyzeTest : public ProgramTest {
   std::string bytes(const std::string& name) const { return read_file(path(name)); }
 
   static void refused(const Words& words, const std::string& reason) {
-    const ProgramOutput output = nascent(words);
+    const ProgramOutput output = at_once(words);
     EXPECT_EQ(output.exit_code, 2) << output.err;
     EXPECT_THAT(output.err, HasSubstr(reason));
   }
@@ -55,11 +55,11 @@ class AnalyzeTest : public ProgramTest {
 };
 
 TEST_F(AnalyzeTest, ListsItsAnalyses) {
-  const ProgramOutput output = nascent({"analyze"});
+  const ProgramOutput output = at_once({"analyze"});
   for (const char* verb : {"topology", "variants", "convergence", "generalisation", "landscape", "variance", "line",
                            "trajectory", "theory", "rank"}) {
     EXPECT_THAT(output.out + output.err, HasSubstr(std::string("analyze ") + verb));
-    const ProgramOutput help = nascent({"analyze", verb, "--help"});
+    const ProgramOutput help = at_once({"analyze", verb, "--help"});
     EXPECT_EQ(help.exit_code, 0) << verb;
     EXPECT_THAT(help.out, HasSubstr(std::string("nascent analyze ") + verb));
   }
@@ -224,7 +224,7 @@ TEST_F(AnalyzeTest, VariantsAreGenotypesThatAreReadBack) {
   for (const Json& variant : result["variants"]) {
     const std::string file = path("variants/" + variant["name"].get<std::string>() + ".json");
     EXPECT_EQ(Json::parse(read_file(file))["space"], variant["space"]);
-    EXPECT_EQ(nascent({"genotype", file}).exit_code, 0);
+    EXPECT_EQ(at_once({"genotype", file}).exit_code, 0);
   }
   EXPECT_THAT(bytes("variants/variants.csv"),
               HasSubstr("name,kind,share,normal_width,normal_depth,reduce_width,reduce_depth,parameters"));

@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 
 #include "cli/program.h"
+#include "nascent/ensemble/ensemble_model.h"
 #include "nascent/train/state.h"
 
 namespace nascent {
@@ -61,6 +62,20 @@ TEST_F(AttackTest, AnEnsembleDefendsItsMembers) {
   EXPECT_EQ(scaled["units"], "normalised");
 }
 
+// MC DropPath: every pass is a member, and the whole of them is attacked as it answers.
+TEST_F(AttackTest, AnEnsembleThatDropsPathsIsAttackedPassByPass) {
+  EnsembleModel model = load_ensemble(trained("a"));
+  model.passes = 3;
+  model.drop_path = 0.3;
+  save_ensemble(model, path("drops.nascent"));
+  const Json result = json_of(
+      attack({path("drops.nascent")}, "run", {"--attack", "pgd", "--steps", "3", "--eps", "8/255", "--rounds"}));
+  ASSERT_EQ(result["defence"][0]["rounds"].size(), 3);
+  EXPECT_EQ(result["defence"][0]["rounds"][1]["member"], "drops-pass-2");
+  EXPECT_FALSE(result["warnings"]["random_answers"].get<bool>());
+  EXPECT_LE(result["curve"][0]["robust_top1"], result["clean_top1"]);
+}
+
 TEST_F(AttackTest, WithoutDataTheModelsOwnIsTaken) {
   const std::vector<std::string> how = {"--attack", "fgsm", "--eps", "8/255"};
   const Json named = json_of(attack({trained("a", "5")}, "named", with(how, {"--seed", "3"})));
@@ -92,7 +107,7 @@ TEST_F(AttackTest, KilledAtAnyMomentResumeEndsTheSame) {
 TEST_F(AttackTest, MistakesEndWithWhatToDo) {
   const std::string model = trained("a");
   const auto refused = [&](const std::vector<std::string>& more, const std::vector<std::string>& models) {
-    const auto result = nascent(with(attack(models, "bad"), more));
+    const auto result = at_once(with(attack(models, "bad"), more));
     EXPECT_EQ(result.exit_code, 2) << result.err;
     EXPECT_FALSE(std::filesystem::exists(folder_ / "bad" / "result.json"));
     return result.err;
@@ -110,7 +125,7 @@ TEST_F(AttackTest, MistakesEndWithWhatToDo) {
   EXPECT_THAT(refused({}, {path("text.pt")}), HasSubstr("neither a model"));
   write_file(path("zip.pt"), "PK but broken");
   EXPECT_THAT(refused({}, {path("zip.pt")}), HasSubstr("not a TorchScript file"));
-  const auto none = nascent({"attack"});
+  const auto none = at_once({"attack"});
   EXPECT_EQ(none.exit_code, 2);
   EXPECT_THAT(none.err, HasSubstr("what is attacked is missing"));
 }

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <cstdio>
 #include <filesystem>
 #include <functional>
 #include <set>
@@ -14,6 +15,7 @@
 #include <thread>
 #include <vector>
 
+#include "nascent/cli/verb.h"
 #include "nascent/core/files.h"
 #include "nascent/core/options.h"
 #include "nascent/core/random.h"
@@ -35,6 +37,17 @@ class ProgramTest : public testing::Test {
   static ProgramOutput nascent(std::vector<std::string> arguments) {
     arguments.insert(arguments.begin(), NASCENT_PROGRAM);
     return run_program(arguments, "", std::chrono::minutes(5)).value();
+  }
+
+  // The same in this process, for what ends before any work: a program of its own for every mistake costs more than the
+  // mistakes. What computes is left to the program, which sees to its kernels first.
+  static ProgramOutput at_once(const std::vector<std::string>& arguments) {
+    testing::internal::CaptureStdout();
+    testing::internal::CaptureStderr();
+    const int code = run_command_line(arguments);
+    std::fflush(nullptr);
+    const std::string err = testing::internal::GetCapturedStderr();
+    return {code, testing::internal::GetCapturedStdout(), err};
   }
 
   // Runs to success and returns the object on standard output.

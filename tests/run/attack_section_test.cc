@@ -3,6 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <regex>
+#include <set>
+
 #include "nascent/core/files.h"
 #include "nascent/run/bars.h"
 #include "nascent/run/html.h"
@@ -80,6 +83,21 @@ TEST_F(AttackSectionTest, FiguresHaveTheirNumbersBesideThem) {
 TEST(Bars, AreAsHighAsTheirValues) {
   const std::string drawn = draw_bars({{"x", {{50, 0}, {100, 10}}}});
   EXPECT_THAT(drawn, AllOf(HasSubstr("height=\"95.0\""), HasSubstr("height=\"190.0\"")));
+}
+
+// A browser shows a file of its own only where it is XML: no element has an attribute twice.
+TEST(Bars, StandAloneAsXml) {
+  const std::string svg = standalone_bars("Title", {{"a", {{50, 3}, {20, 0}}}, {"b", {{10, 0}}}}, {"one", "two"});
+  const std::regex element("<([a-z]+)([^>]*)>"), attribute("([A-Za-z:-]+)=\"");
+  int elements = 0;
+  for (std::sregex_iterator at(svg.begin(), svg.end(), element), end; at != end; ++at, ++elements) {
+    const std::string inside = (*at)[2];
+    std::set<std::string> names;
+    for (std::sregex_iterator one(inside.begin(), inside.end(), attribute), last; one != last; ++one) {
+      EXPECT_TRUE(names.insert((*one)[1]).second) << at->str();
+    }
+  }
+  EXPECT_GT(elements, 10);
 }
 
 TEST(DataUri, IsPaddedAsTheStandardSays) {
