@@ -50,11 +50,13 @@ void score(const Model& model, const Graph& graph, const Quantisation& quantisat
   constexpr int kImages = 2000;
   const auto loader = test_pixels(model, data, kImages);
   int64_t right = 0, quantised_right = 0;
+  log::info("Scoring the 8-bit network on up to {} test images; --limit-test N takes fewer.", kImages);
   loader->start(0);
   while (auto batch = loader->next()) {
     const TensorBatch tensors = to_tensors(std::move(*batch));
     report.images += tensors.labels.size(0);
-    right += count_top(run(graph, tensors.images), tensors.labels, 1);
+    // The floats by the model itself, which is quicker than its graph and the same.
+    right += count_top(logits_of(model, tensors.images), tensors.labels, 1);
     quantised_right += count_top(run_quantised(graph, quantisation, tensors.images), tensors.labels, 1);
   }
   report.top1 = 100.0 * static_cast<double>(right) / static_cast<double>(report.images);

@@ -2,6 +2,8 @@
 
 #include <ATen/ATen.h>
 
+#include <algorithm>
+
 #include "nascent/core/random.h"
 #include "nascent/data/normalisation.h"
 #include "nascent/data/transform.h"
@@ -20,7 +22,8 @@ DataOptions pixel_options(const Model& model, const DataOptions& asked) {
 
 std::unique_ptr<Loader> test_pixels(const Model& model, const DataOptions& asked, int images) {
   DataOptions options = pixel_options(model, asked);
-  if (images > 0) options.limit_test = images;
+  // Fewer where fewer were asked for.
+  if (images > 0) options.limit_test = asked.limit_test > 0 ? std::min<int>(asked.limit_test, images) : images;
   const ImageData data(options, model.data_seed, model.statistics);
   check_fits(model, data);
   return data.testing();

@@ -187,6 +187,25 @@ TEST(ExportFormat, TheSameModelGivesTheSameBytes) {
   }
 }
 
+TEST(ExportPixels, AreNoMoreThanWereAskedFor) {
+  DataOptions data;
+  data.name = "random";
+  data.shape = {3, 16, 16};
+  data.size = 40;
+  data.classes = 5;
+  const auto images = [&](int asked, int most) {
+    data.limit_test = asked;
+    const auto loader = test_pixels(small_model(), data, most);
+    int64_t count = 0;
+    loader->start(0);
+    while (auto batch = loader->next()) count += batch->size;
+    return count;
+  };
+  EXPECT_EQ(images(0, 30), 30);
+  EXPECT_EQ(images(7, 30), 7) << "--limit-test";
+  EXPECT_EQ(images(35, 30), 30);
+}
+
 TEST(ExportModel, UnknownFormatsAndWrongFormsAreRefused) {
   EXPECT_THAT([&] { export_model(small_model(), {.format = "onyx"}, {}, "x"); },
               ThrowsMessage<Error>(testing::AllOf(HasSubstr("onyx"), HasSubstr("safetensors"))));
