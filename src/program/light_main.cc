@@ -1,9 +1,8 @@
 // The program that people call. It answers at once what needs no LibTorch, whose loading takes half a second, and
 // becomes the whole program (main.cc) for everything else:
 //
-//   verbs that it has itself        space, genotype, data, table, report, serve: see NASCENT_LIGHT_VERBS in
-//   CMakeLists.txt answers that never change       help, options, recipes, completions: kept by the whole program when
-//   it was built
+//   verbs that it has itself        space, genotype, data, table, report, serve: NASCENT_LIGHT_VERBS in CMakeLists.txt
+//   answers that never change       help, options, recipes, completions: kept by the whole program when it was built
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -41,7 +40,8 @@ bool is_light(const std::vector<std::string>& words) {
 }
 
 int run(const std::vector<std::string>& words, char** argv) {
-  const fs::path whole = fs::read_symlink("/proc/self/exe").parent_path().parent_path() / "libexec/nascent/nascent-whole";
+  const fs::path whole =
+      fs::read_symlink("/proc/self/exe").parent_path().parent_path() / "libexec/nascent/nascent-whole";
   const fs::path answer = whole.parent_path() / "answers" / answer_name(words);
   if (fs::is_regular_file(answer)) {
     const std::string text = read_file(answer);
