@@ -13,6 +13,7 @@
 
 #include "nascent/core/error.h"
 #include "nascent/core/files.h"
+#include "nascent/run/judgement_section.h"
 #include "nascent/run/run_list.h"
 
 namespace nascent {
@@ -24,9 +25,9 @@ namespace {
 constexpr std::array kStatusNames = {"running", "done", "interrupted", "failed"};
 // run.json goes last: a directory that a killed process has emptied by half is still a run, and may be replaced.
 constexpr std::array kFiles = {
-    "options.toml", "events.sqlite", "events.sqlite-wal",   "events.sqlite-shm", "checkpoints", "genotype.json",
-    "genotype.txt", "result.json",   "model.nascent",       "best.nascent",      "space.toml",  "metrics.csv",
-    "adversarial",  "figures",       "adversarial.nascent", "report.html",       "run.json"};
+    "options.toml", "events.sqlite", "events.sqlite-wal", "events.sqlite-shm",   "checkpoints",  "genotype.json",
+    "genotype.txt", "result.json",   kJudgementFile,      "model.nascent",       "best.nascent", "space.toml",
+    "metrics.csv",  "adversarial",   "figures",           "adversarial.nascent", "report.html",  "run.json"};
 
 std::string now() {
   const auto time = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());

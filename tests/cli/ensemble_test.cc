@@ -200,7 +200,7 @@ TEST_F(EnsembleVerbTest, MistakesAreRefusedWithTwo) {
   check_refusal(search("x", {"--tau", "0"}), "tau");
   check_refusal(search("x", {"--valid-fraction", "0"}), "held-out images");
   check_refusal(search("x", {"--delta", "gird"}), "grid or bo");
-  check_refusal(search("x", {"--supernet", path("nowhere")}), "no run folder");
+  check_refusal(search("x", {"--supernet", path("nowhere")}), "is not a run folder");
   check_refusal(search("x", {"--method", "mc", "--posterior", path("nowhere")}), "holds no posterior");
   check_refusal(search("x", {"--method", "nes-re", "--members", "6", "--networks", "5"}), "raise --networks");
   check_refusal({"ensemble", "agreement", path("nowhere"), "--threads", "1"}, "--supernet is missing");

@@ -62,7 +62,7 @@ TEST(PlanCheck, NamesWhatDoesNotFit) {
       {"kernel_w 0", [](NetworkPlan& p) { p.stems[0][0].kernel_w = 0; }},
       {"padding_h -3", [](NetworkPlan& p) { p.stems[0][0].padding_h = -3; }},
       {"out 2000000000", [](NetworkPlan& p) { p.stems[0][0].out = 2000000000; }},
-      {"leaves channels", [](NetworkPlan& p) { p.stems[0][1].out = 5; }},
+      {"does not change the number of channels", [](NetworkPlan& p) { p.stems[0][1].out = 5; }},
       {"stage of kind 99", [](NetworkPlan& p) { p.stems[0][0].kind = static_cast<StageKind>(99); }},
       {"no stem", [](NetworkPlan& p) { p.stems.clear(); }},
       {"no cells", [](NetworkPlan& p) { p.cells.clear(); }},
