@@ -204,10 +204,10 @@ std::string agreement_csv(const RankAnalysis& analysis) {
 std::string columns_csv(const RankAnalysis& analysis) {
   // A column of names is no column of numbers.
   const auto is_shown = [&](const RankColumn& column) {
-    return analysis.architectures.empty() || column.name != "architecture";
+    return analysis.architectures.empty() || column.name != "arch";
   };
   std::vector<std::string> names;
-  if (!analysis.architectures.empty()) names.emplace_back("architecture");
+  if (!analysis.architectures.empty()) names.emplace_back("arch");
   for (const RankColumn& column : analysis.columns) {
     if (is_shown(column)) names.push_back(column.name);
   }

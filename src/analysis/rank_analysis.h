@@ -16,7 +16,7 @@ struct RankAnalysisOptions {
   std::string truth{};
   std::vector<std::string> estimates{};  // none: all columns of numbers but the truth
   std::vector<std::string> lower{};      // columns of which lower is better
-  std::string architecture = "architecture";
+  std::string architecture = "arch";
   std::string supernet{};  // folder of a finished one-shot search; "": none
   int64_t sample = 0;      // architectures of a table without a file; 0: all
   RankOptions rank{};

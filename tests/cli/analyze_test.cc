@@ -244,7 +244,7 @@ TEST_F(AnalyzeTest, RankReadsColumns) {
 // Accuracies with the shared weights of a supernet, as any other column: of rows of a table, and of a file's cells.
 TEST_F(AnalyzeTest, RankAsksASupernet) {
   const auto space = find_space("nasbench201");
-  std::string table = "index,arch,toy_test12\n", cells = "architecture,guess\n";
+  std::string table = "index,arch,toy_test12\n", cells = "arch,guess\n";
   for (int i = 0; i < 8; ++i) {
     const std::string text = to_text(space->at(1900.0 * i + 7), "nasbench201");
     table += fmt::format("{},{},{}\n", i, text, 50 + i);

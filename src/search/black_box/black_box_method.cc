@@ -114,7 +114,8 @@ void mention_fidelities(const std::string& strategy, const Judge& judge) {
   if (!Strategy::Registry::instance().at(strategy).facts.several_budgets) return;
   std::vector<std::string> budgets;
   for (const Budget& budget : judge.fidelities()) budgets.push_back(budget.text());
-  log::info("{}: validations after {} epochs.", strategy, join(budgets, ", "));
+  const std::string all = join(budgets, ", ");
+  log::info("{}: validations after {} epoch{}.", strategy, all, all == "1" ? "" : "s");
 }
 
 class BlackBoxMethod : public Method {
