@@ -1,8 +1,10 @@
 # Libraries that only some verbs need. Where one is missing, or switched off, its verb says how to get it; `nascent
-# --version` names those that are there. Sets NASCENT_EXPORT_{LIBRARIES,DEFINITIONS,INCLUDE} for the room export, NASCENT_SERVE_{LIBRARIES,DEFINITIONS} for serve, and NASCENT_OPTIONAL as a text.
+# --version` names those that are there. Sets NASCENT_EXPORT_{LIBRARIES,DEFINITIONS,INCLUDE} for the room export, NASCENT_SERVE_{LIBRARIES,DEFINITIONS}
+# for serve, NASCENT_CLUSTER_{LIBRARIES,DEFINITIONS} for cluster, and NASCENT_OPTIONAL as a text.
 option(NASCENT_ONNX "Write ONNX files where libonnx is found" ON)
 option(NASCENT_OPENCV "Check ONNX files by OpenCV where it is found" ON)
 option(NASCENT_MICROHTTPD "Build 'nascent serve' where libmicrohttpd is found" ON)
+option(NASCENT_MPI "Spread work over processes where Open MPI is found" ON)
 
 find_package(ONNX QUIET)
 find_package(Protobuf QUIET)
@@ -29,12 +31,23 @@ else()
   list(APPEND NASCENT_OPTIONAL "no OpenCV")
 endif()
 
+# Nettle hashes the script that reports may run; libmicrohttpd's own TLS library brings it.
 pkg_check_modules(MICROHTTPD QUIET IMPORTED_TARGET libmicrohttpd>=0.9.73)
-if(NASCENT_MICROHTTPD AND MICROHTTPD_FOUND)
-  set(NASCENT_SERVE_LIBRARIES PkgConfig::MICROHTTPD)
+pkg_check_modules(NETTLE QUIET IMPORTED_TARGET nettle)
+if(NASCENT_MICROHTTPD AND MICROHTTPD_FOUND AND NETTLE_FOUND)
+  set(NASCENT_SERVE_LIBRARIES PkgConfig::MICROHTTPD PkgConfig::NETTLE)
   set(NASCENT_SERVE_DEFINITIONS NASCENT_HAS_MICROHTTPD)
   list(APPEND NASCENT_OPTIONAL "libmicrohttpd ${MICROHTTPD_VERSION}")
 else()
   list(APPEND NASCENT_OPTIONAL "no libmicrohttpd")
+endif()
+
+pkg_check_modules(MPI QUIET IMPORTED_TARGET ompi-c)
+if(NASCENT_MPI AND MPI_FOUND)
+  set(NASCENT_CLUSTER_LIBRARIES PkgConfig::MPI)
+  set(NASCENT_CLUSTER_DEFINITIONS NASCENT_HAS_MPI)
+  list(APPEND NASCENT_OPTIONAL "Open MPI ${MPI_VERSION}")
+else()
+  list(APPEND NASCENT_OPTIONAL "no MPI")
 endif()
 list(JOIN NASCENT_OPTIONAL ", " NASCENT_OPTIONAL)

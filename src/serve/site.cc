@@ -1,6 +1,9 @@
 #include "nascent/serve/site.h"
 
 #include <fmt/format.h>
+#ifdef NASCENT_HAS_MICROHTTPD
+#include <nettle/sha2.h>
+#endif
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -16,7 +19,6 @@
 #include "nascent/run/site_names.h"
 #include "nascent/run/web_files.h"
 #include "nascent/serve/event_reader.h"
-#include "nascent/serve/sha256.h"
 #include "nascent/space/space.h"
 
 namespace nascent::serve {
@@ -45,17 +47,27 @@ constexpr std::array<Download, 11> kDownloads = {{{"genotype.json", "application
 // What another file of a run may do in the browser: be looked at.
 constexpr const char* kLookOnly = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; sandbox";
 
+#ifdef NASCENT_HAS_MICROHTTPD
+std::string sha256_in_base64(std::string_view text) {
+  std::array<uint8_t, SHA256_DIGEST_SIZE> hash{};
+  sha256_ctx context{};
+  sha256_init(&context);
+  sha256_update(&context, text.size(), reinterpret_cast<const uint8_t*>(text.data()));
+  sha256_digest(&context, hash.size(), hash.data());
+  const std::string address = html::data_uri("", {reinterpret_cast<const char*>(hash.data()), hash.size()});
+  return address.substr(address.find(',') + 1);  // "data:;base64,..."
+}
+
 // A report may run the script that this program writes into reports, known by its hash, and no other; as a page of
 // nobody's, which has no cookie and can ask for nothing.
 const std::string& report_policy() {
-  static const std::string policy = [] {
-    const auto hash = sha256(html::script());
-    const std::string_view bytes(reinterpret_cast<const char*>(hash.data()), hash.size());
-    const std::string address = html::data_uri("", bytes);  // "data:;base64,..."
-    return fmt::format("{} allow-scripts; script-src 'sha256-{}'", kLookOnly, address.substr(address.find(',') + 1));
-  }();
+  static const std::string policy =
+      fmt::format("{} allow-scripts; script-src 'sha256-{}'", kLookOnly, sha256_in_base64(html::script()));
   return policy;
 }
+#else
+std::string report_policy() { return kLookOnly; }  // nobody asks: there is no server
+#endif
 
 Response not_found() { return {.status = 404, .body = "There is nothing under this address.\n"}; }
 

@@ -10,7 +10,6 @@
 #include "nascent/run/picture_section.h"
 #include "nascent/run/report.h"
 #include "nascent/serve/page_server.h"
-#include "nascent/serve/sha256.h"
 #include "run/sample_run.h"
 #include "serve/browser.h"
 #include "serve/http_client.h"
@@ -22,19 +21,6 @@ namespace fs = std::filesystem;
 using testing::AllOf;
 using testing::HasSubstr;
 using testing::IsEmpty;
-
-TEST(Sha256, OfKnownTexts) {
-  const auto hex = [](std::string_view text) {
-    std::string digits;
-    for (const uint8_t byte : serve::sha256(text)) digits += fmt::format("{:02x}", byte);
-    return digits;
-  };
-  EXPECT_EQ(hex(""), "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
-  EXPECT_EQ(hex("abc"), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
-  EXPECT_EQ(hex("abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq"),
-            "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1");
-  EXPECT_EQ(hex(std::string(1000000, 'a')), "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0");
-}
 
 class ReportPage : public testing::Test {
  protected:
