@@ -1,6 +1,7 @@
 # make demo: installs, builds, and runs a real search. make test: builds and runs all tests.
 PRESET ?= release
 BUILD := build/$(PRESET)
+PACKAGES ?= build/package
 .PHONY: help setup configure build demo test bench docs experiments format deb clean
 
 help:
@@ -11,7 +12,7 @@ help:
 	@echo "make experiments  run every experiment; results go to docs/results/ (an hour)"
 	@echo "make docs     write docs/options.md anew from the program"
 	@echo "make format   run clang-format over the sources"
-	@echo "make deb      Debian packages in build/package: nascent (program, library, headers) and python3-nascent"
+	@echo "make deb      Debian packages in $(PACKAGES): nascent (program, library, headers) and python3-nascent"
 	@echo "make clean    remove build/"
 
 setup:
@@ -47,9 +48,9 @@ format: setup
 	@find src tests bench examples -name '*.h' -o -name '*.cc' | xargs clang-format -i
 
 deb: setup
-	@cmake --preset package > /dev/null
-	@cmake --build build/package
-	@cd build/package && cpack -G DEB
+	@cmake --preset package -B $(PACKAGES) > /dev/null
+	@cmake --build $(PACKAGES)
+	@cd $(PACKAGES) && cpack -G DEB
 
 clean:
 	@rm -rf build

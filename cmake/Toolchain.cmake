@@ -25,3 +25,12 @@ if(NASCENT_SANITIZE)
   add_compile_options(-fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer)
   add_link_options(-fsanitize=address,undefined)
 endif()
+
+# The installed files must not depend on the folders they were built from: the paths that __FILE__ leaves in them are
+# relative to the source, a later map goes before an earlier one. Tests find their files by __FILE__, so with them it
+# stays as it is.
+set(CMAKE_BUILD_RPATH_USE_ORIGIN ON)
+if(NOT BUILD_TESTING)
+  add_compile_options(-ffile-prefix-map=${PROJECT_SOURCE_DIR}=. -ffile-prefix-map=${PROJECT_BINARY_DIR}=build
+                      -ffile-prefix-map=${PROJECT_BINARY_DIR}/include/nascent=./src)
+endif()
