@@ -54,15 +54,44 @@ ReadPictures read_pictures(const Model& model, const std::vector<std::string>& s
   return read;
 }
 
+// How the members of an ensemble are taken together, as Python keeps it.
+Json combination_facts(const EnsembleModel& model) {
+  return {{"weights", model.weights},
+          {"combine", combination_names()[static_cast<size_t>(model.combine)]},
+          {"temperature", model.temperature}};
+}
+
+py::tuple read_ensemble(const std::filesystem::path& path) {
+  EnsembleModel model;
+  {
+    const py::gil_scoped_release release;
+    model = load_ensemble(path);
+  }
+  if (model.passes > 1 || model.drop_path > 0) {
+    fail(
+        "{} is an ensemble by MC DropPath: one network that answers {} times with paths dropped at random, which a "
+        "module of PyTorch cannot do. Label pictures with it by 'nascent predict {}', or load the model of its "
+        "training.",
+        path.string(), model.passes, path.string());
+  }
+  return py::make_tuple(model.members, to_python(combination_facts(model)));
+}
+
+void write_ensemble(const std::vector<Model>& members, const std::vector<double>& weights, const std::string& combine,
+                    double temperature, const std::filesystem::path& path) {
+  const py::gil_scoped_release release;
+  save_ensemble({.members = members, .weights = weights, .combine = combination(combine), .temperature = temperature},
+                path);
+}
+
 }  // namespace
 
 void bind_models(py::module_& module) {
+  module.def("is_ensemble", &is_ensemble, py::call_guard<py::gil_scoped_release>());
+  module.def("read_ensemble", &read_ensemble);
+  module.def("write_ensemble", &write_ensemble);
   py::class_<Model>(module, "Model")
       .def(py::init([](const std::filesystem::path& path) {
-        if (is_ensemble(path)) {
-          fail("{} is an ensemble. Only single networks can be loaded: name the run or the model file of one member.",
-               path.string());
-        }
         const py::gil_scoped_release release;
         return load_model(path);
       }))

@@ -389,6 +389,48 @@ class Models(support.FolderTest):
         again = nascent.load_model(self.path("tuned.nascent"))
         self.assertTrue(torch.equal(again(pixels), other(pixels)))
 
+    def ensemble(self, **combination):
+        """Of the trained model and one with other weights."""
+        first = nascent.load_model(self.path("run"))
+        second = copy.deepcopy(first)
+        with torch.no_grad():
+            for parameter in second.parameters():
+                parameter.mul_(1 + 0.5 * torch.rand(parameter.shape, generator=torch.Generator().manual_seed(4)))
+        return nascent.Ensemble([first, second], **combination)
+
+    def test_an_ensemble_answers_as_predict_does(self):
+        for combination in ({}, {"combine": "logits"}, {"weights": [3.0, 1.0], "temperature": 1.5}):
+            with self.subTest(**combination):
+                self.ensemble(**combination).save(self.path("ensemble.nascent"))
+                told = support.result_of("predict", self.path("ensemble.nascent"), self.path("pictures"), "--top", 10)
+                ensemble = nascent.load_model(self.path("ensemble.nascent"))
+                self.assertIsInstance(ensemble, nascent.Ensemble)
+                pixels = ensemble.read(self.path("pictures"))
+                with torch.no_grad():
+                    logs = ensemble(pixels)
+                self.assertTrue(torch.allclose(logs.exp().sum(1), torch.ones(24), atol=1e-5))
+                for row, picture in zip(logs, told):
+                    for guess in picture["predictions"]:
+                        self.assertAlmostEqual(row[ensemble.classes.index(guess["class"])].exp().item(),
+                                               guess["probability"], delta=1e-5)
+                mine = ensemble.predict(self.path("pictures"), top=1)
+                self.assertEqual([row["predictions"][0]["class"] for row in mine],
+                                 [row["predictions"][0]["class"] for row in told])
+
+    def test_an_ensemble_is_a_module(self):
+        ensemble = self.ensemble()
+        pixels = ensemble.read(self.path("pictures"))
+        with torch.no_grad():
+            mean = sum(torch.softmax(member(pixels), 1) for member in ensemble.members) / 2
+            self.assertTrue(torch.allclose(ensemble(pixels), mean.log(), atol=1e-5))
+            self.assertFalse(torch.allclose(mean, torch.softmax(ensemble.members[0](pixels), 1), atol=1e-3))
+        other = copy.deepcopy(ensemble)
+        torch.save(ensemble, self.path("ensemble.pt"))
+        for again in (other, torch.load(self.path("ensemble.pt"))):
+            self.assertTrue(torch.equal(again(pixels), ensemble(pixels)))
+        nn.functional.nll_loss(ensemble(pixels), torch.zeros(24, dtype=torch.long)).backward()
+        self.assertTrue(all(parameter.grad is not None for parameter in ensemble.parameters()))
+
     def test_mistakes(self):
         with self.assertRaises(nascent.Error):
             nascent.load_model(self.path("nothing"))

@@ -27,13 +27,13 @@ except ImportError as problem:
 
 from ._nascent import Error, Run, __version__, describe_engine, log_level, use_threads
 from ._spaces import Genotype, Space, genotypes, spaces
-from ._modules import FusedCell, Model, Network, Supernet, engine, load_model
+from ._modules import Ensemble, FusedCell, Model, Network, Supernet, engine, load_model
 from ._work import Table, metrics, runs, score, search, train
 
 __all__ = [
-    "Error", "FusedCell", "Genotype", "Model", "Network", "Run", "Space", "Supernet", "Table", "describe_engine",
-    "engine", "genotypes", "load_model", "log_level", "metrics", "runs", "score", "search", "spaces", "train",
-    "use_threads",
+    "Ensemble", "Error", "FusedCell", "Genotype", "Model", "Network", "Run", "Space", "Supernet", "Table",
+    "describe_engine", "engine", "genotypes", "load_model", "log_level", "metrics", "runs", "score", "search", "spaces",
+    "train", "use_threads",
 ]
 
 # LibTorch starts with one thread; whoever chose a number keeps it.

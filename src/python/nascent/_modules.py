@@ -2,6 +2,7 @@
 without the interpreter's lock; their parameters and buffers are the engine's own tensors."""
 
 import contextlib
+import math
 
 import torch
 from torch import nn
@@ -257,22 +258,79 @@ class Model(_EngineModule):
     def predict(self, *pictures, top=5, batch=128):
         """As 'nascent predict': one dict per picture, {"picture": name, "predictions": [{"class", "probability"}]}."""
         pixels, names = self._file.read([str(picture) for picture in pictures])
-        was_training = self.training
-        self.eval()
-        with torch.no_grad():
-            probabilities = torch.cat([torch.softmax(self(part), 1) for part in pixels.split(batch)])
-        self.train(was_training)
-        likeliest = probabilities.topk(min(top, probabilities.shape[1]), 1)
-        return [
-            {"picture": name,
-             "predictions": [{"class": self.classes[k], "probability": p} for p, k in zip(row, ks)]}
-            for name, row, ks in zip(names, likeliest.values.tolist(), likeliest.indices.tolist())]
+        return _likeliest(names, torch.softmax(_answers(self, pixels, batch), 1), self.classes, top)
 
     def save(self, path):
         """Writes a model file with the weights as they are now."""
         self._file.save(path)
 
 
+class Ensemble(nn.Module):
+    """Several trained networks as one. forward() gives the logarithms of the combined probabilities of the classes, which
+    softmax() turns into these probabilities, as it does with the logits of a single model.
+
+        ensemble = nascent.load_model("runs/ensemble-train-1")
+        ensemble.predict("holiday/", top=3)
+        ensemble.members[0]                               # a Model"""
+
+    _LEAST = 1e-12  # a probability below this counts as this, as in 'nascent predict'
+
+    def __init__(self, members, weights=(), combine="probabilities", temperature=1.0):
+        super().__init__()
+        self.members = nn.ModuleList(members)
+        self.weights, self.combine, self.temperature = list(weights), combine, temperature
+        self.input_shape, self.classes, self.data = members[0].input_shape, members[0].classes, members[0].data
+        self.eval()
+
+    def _combined(self, logits):
+        """[members, N, classes] as logarithms of probabilities [N, classes]."""
+        logs = torch.log_softmax(logits / self.temperature, 2)
+        weights = torch.tensor(self.weights or [1.0] * len(self.members), dtype=logs.dtype)
+        shares = (weights / weights.sum()).view(-1, 1, 1)
+        if self.combine == "logits":
+            return torch.log_softmax((shares * logs.clamp(min=math.log(self._LEAST))).sum(0), 1)
+        return torch.logsumexp(logs + shares.log(), 0)
+
+    def forward(self, pixels):
+        answers = [member(pixels) for member in self.members]
+        return self._combined(torch.stack([answer[0] if isinstance(answer, tuple) else answer for answer in answers]))
+
+    def read(self, *pictures):
+        """Pictures through the transforms of the first member: pixels in [0, 1]."""
+        return self.members[0].read(*pictures)
+
+    def predict(self, *pictures, top=5, batch=128):
+        """As 'nascent predict'; every member reads the pictures by its own transforms."""
+        read = [member._file.read([str(picture) for picture in pictures]) for member in self.members]
+        answers = [_answers(member, pixels, batch) for member, (pixels, _) in zip(self.members, read)]
+        return _likeliest(read[0][1], self._combined(torch.stack(answers)).exp(), self.classes, top)
+
+    def save(self, path):
+        """Writes an ensemble file with the weights as they are now."""
+        _nascent.write_ensemble([member._file for member in self.members], self.weights, self.combine, self.temperature,
+                                path)
+
+
+def _answers(module, pixels, batch):
+    """Logits in evaluation mode, batch by batch."""
+    was_training = module.training
+    module.eval()
+    with torch.no_grad():
+        answers = torch.cat([module(part) for part in pixels.split(batch)])
+    module.train(was_training)
+    return answers
+
+
+def _likeliest(names, probabilities, classes, top):
+    likeliest = probabilities.topk(min(top, probabilities.shape[1]), 1)
+    return [
+        {"picture": name, "predictions": [{"class": classes[k], "probability": p} for p, k in zip(row, ks)]}
+        for name, row, ks in zip(names, likeliest.values.tolist(), likeliest.indices.tolist())]
+
+
 def load_model(path):
-    """The model of a file, or of a run folder that holds one, in evaluation mode."""
-    return Model(_nascent.Model(path))
+    """The model of a file, or of a run folder that holds one, in evaluation mode: a Model, or an Ensemble."""
+    if not _nascent.is_ensemble(path):
+        return Model(_nascent.Model(path))
+    members, facts = _nascent.read_ensemble(path)
+    return Ensemble([Model(member) for member in members], **facts)
