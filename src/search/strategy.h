@@ -54,6 +54,7 @@ struct StrategyFacts {
   bool pool = false;             // it chooses from a pool of architectures with training-free metrics
   bool several_budgets = false;  // it asks for judgements at several budgets
   bool reproducible = true;      // its proposals follow from the seed and what it was told
+  bool sequential = false;       // it proposes only when it was told of all that it proposed before
   std::string recipe{};          // that shows its published settings
 };
 
@@ -63,9 +64,13 @@ class Strategy {
   using Registry = nascent::Registry<Strategy, std::unique_ptr<Strategy>(const StrategySetting&), StrategyFacts>;
 
   virtual ~Strategy() = default;
+  // Whether it can propose before it is told of what is still out (--in-flight). Asked only while something is.
+  virtual bool ready() const { return true; }
   // What to validate next; nothing where there is nothing left to try.
   virtual std::optional<Proposal> propose() = 0;
-  // The outcome of the last proposal.
+  // What the validation that is told next cost; most do not care. Of a resumed run, what it cost the first time.
+  virtual void spent(double /*seconds*/) {}
+  // The outcome of a proposal. Outcomes are told in the order of the proposals; several may be out at once.
   virtual void tell(const Proposal& proposal, double accuracy) = 0;
 };
 

@@ -21,19 +21,50 @@ void SearchTrace::add(Trial trial) {
   trials.push_back(std::move(trial));
 }
 
-SearchTrace search(Strategy& strategy, Judge& judge, double seconds, size_t most) {
-  SearchTrace trace;
-  double clock = 0;
-  while (trace.trials.size() < most) {
-    const auto proposal = strategy.propose();
-    if (!proposal) break;
-    const Judgement outcome = judge.judge(proposal->genotype, proposal->budget);
-    if (clock + outcome.seconds > seconds) break;
-    clock += outcome.seconds;
-    strategy.tell(*proposal, outcome.accuracy);
-    trace.add({.proposal = *proposal, .accuracy = outcome.accuracy, .seconds = clock});
+SearchInFlight::SearchInFlight(Strategy& strategy, double seconds, size_t most, size_t in_flight, Told told)
+    : strategy_(strategy), seconds_(seconds), most_(most), in_flight_(in_flight), told_(std::move(told)) {}
+
+std::optional<std::pair<size_t, Proposal>> SearchInFlight::next() {
+  if (ended_ || out_.size() >= in_flight_ || turn_ + out_.size() >= most_) return std::nullopt;
+  if (!out_.empty() && !strategy_.ready()) return std::nullopt;
+  auto proposal = strategy_.propose();
+  if (!proposal) {
+    ended_ = out_.empty();  // what is out may open up more
+    return std::nullopt;
   }
-  return trace;
+  out_.push_back(*proposal);
+  return std::pair(turn_ + out_.size() - 1, std::move(*proposal));
+}
+
+void SearchInFlight::outcome(size_t number, const Judgement& found) {
+  waiting_[number] = found;
+  while (!ended_ && !waiting_.empty() && waiting_.begin()->first == turn_) {
+    const Judgement judgement = waiting_.begin()->second;
+    waiting_.erase(waiting_.begin());
+    const Proposal proposal = std::move(out_.front());
+    out_.pop_front();
+    ++turn_;
+    ended_ = clock_ + judgement.seconds > seconds_;
+    if (told_) told_(proposal, judgement);
+    if (ended_) return;
+    clock_ += judgement.seconds;
+    strategy_.spent(judgement.seconds);
+    strategy_.tell(proposal, judgement.accuracy);
+    trace_.add({.proposal = proposal, .accuracy = judgement.accuracy, .seconds = clock_});
+  }
+}
+
+SearchTrace search(Strategy& strategy, Judge& judge, double seconds, size_t most, size_t in_flight) {
+  SearchInFlight flight(strategy, seconds, most, in_flight);
+  std::deque<std::pair<size_t, Proposal>> out;
+  while (true) {
+    while (auto next = flight.next()) out.push_back(std::move(*next));
+    if (out.empty()) return flight.trace();
+    const auto [number, proposal] = std::move(out.front());
+    out.pop_front();
+    flight.outcome(number, judge.judge(proposal.genotype, proposal.budget));
+    if (flight.ended()) return flight.trace();
+  }
 }
 
 SearchTrace trace_of(const Json& trials, const std::string& space) {

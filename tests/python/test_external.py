@@ -44,6 +44,10 @@ STAMMERS = '''
             print("what?", flush=True)
             continue
 '''
+# Four architectures, trained for seconds.
+SMALL = ("--judge", "training", "--space", "nasbench201", "--judge-epochs", 1, "--data", "random", "--size", 64,
+         "--shape", "3,8,8", "--classes", 4, "--batch", 16, "--channels", 4, "--cells", 1, "--cache", "none",
+         "--threads", 1, "--validations", 4, "--seed", 2)
 
 
 class External(support.FolderTest):
@@ -80,6 +84,7 @@ class External(support.FolderTest):
         self.assertEqual([m["type"] for m in told], ["start"] + ["propose", "result"] * 20 + ["end"])
         results = [m for m in told if m["type"] == "result"]
         self.assertEqual([m["accuracy"] for m in results], [t["valid"] for t in found["trials"]])
+        self.assertEqual([m["seconds"] for m in results], [120] * 20)  # on the table's clock
         self.assertEqual(found["trials"][2]["architecture"], found["trials"][1]["architecture"])  # repeats count
 
     def test_a_dead_command_and_the_resumed_run(self):
@@ -94,6 +99,18 @@ class External(support.FolderTest):
         self.assertEqual(second[0]["replayed"], 8)
         self.assertEqual([m["replayed"] for m in second if m["type"] == "result"], [True] * 8 + [False] * 12)
         self.assertEqual([m["trial"] for m in second if m["type"] == "propose"], list(range(8, 20)))
+
+    def test_seconds_of_a_training_are_kept(self):
+        dies = DIES.replace("trial == 8", "trial == 2")
+        support.program("search", "--method", "external", "--command", self.command("timed", dies), *SMALL, "--out",
+                        self.path("timed"), expect=2)
+        support.program("search", "--resume", self.path("timed"))
+        told = [m["seconds"] for m in self.told("timed") if m["type"] == "result"]
+        self.assertEqual(told[:2], told[2:4])  # the same when told again
+        clock = [t["seconds"] for t in self.trials("timed")]
+        for seconds, after, before in zip(told[2:], clock, [0] + clock):
+            self.assertGreater(seconds, 0)
+            self.assertAlmostEqual(seconds, after - before, places=6)
 
     def test_a_malformed_line_is_answered_and_tried_again(self):
         found = support.result_of(*self.search("stammer", self.command("stammer", STAMMERS)))
@@ -129,10 +146,7 @@ class External(support.FolderTest):
             self.assertEqual(self.trials(name), self.undisturbed["trials"])
 
     def test_trained_architectures(self):
-        small = ("--judge", "training", "--space", "nasbench201", "--judge-epochs", 1, "--data", "random", "--size", 64,
-                 "--shape", "3,8,8", "--classes", 4, "--batch", 16, "--channels", 4, "--cells", 1, "--cache", "none",
-                 "--threads", 1, "--validations", 4, "--seed", 2)
-        found = support.result_of("search", "--method", "external", "--command", self.command("trained"), *small,
+        found = support.result_of("search", "--method", "external", "--command", self.command("trained"), *SMALL,
                                   "--out", self.path("trained"))
         results = [m for m in self.told("trained") if m["type"] == "result"]
         self.assertEqual([m["accuracy"] for m in results], [t["valid"] for t in found["trials"]])

@@ -3,7 +3,10 @@
 #include <cmath>
 #include <limits>
 #include <map>
+#include <utility>
 
+#include "nascent/cluster/farm.h"
+#include "nascent/cluster/ranks.h"
 #include "nascent/core/error.h"
 #include "nascent/core/interrupt.h"
 #include "nascent/core/log.h"
@@ -33,16 +36,27 @@ class RememberedJudge : public Judge {
     if (const auto known = known_.find(asked); known != known_.end()) return known->second;
     if (interrupt_requested()) throw Interrupted();
     const Judgement found = judge_.judge(genotype, budget);
-    if (!std::isfinite(found.accuracy)) return found;  // JSON has no word for it
+    keep(asked, found);
+    return found;
+  }
+
+  std::optional<Judgement> recall(const Genotype& genotype, const Budget& budget) override {
+    const auto known = known_.find({ScoreCache::key(genotype), budget});
+    return known != known_.end() ? known->second : judge_.recall(genotype, budget);
+  }
+
+  // Makes it an event of the run, unless it is one.
+  void keep(const Asked& asked, const Judgement& found) {
+    if (known_.contains(asked) || !std::isfinite(found.accuracy)) return;  // JSON has no word for what is not finite
     events_.emit({"judgement",
                   asked_,
                   asked_ + 1,
                   {{"valid_top1", found.accuracy},
                    {"seconds", found.seconds},
-                   {"epochs", budget.text()},
+                   {"epochs", asked.second.text()},
                    {"architecture", asked.first}}});
     ++asked_;
-    return known_[asked] = found;
+    known_[asked] = found;
   }
 
  private:
@@ -79,6 +93,7 @@ class RecordedStrategy : public Strategy {
     }
     return proposal;
   }
+  void spent(double seconds) override { strategy_->spent(seconds); }
   void tell(const Proposal& proposal, double accuracy) override { strategy_->tell(proposal, accuracy); }
 
  private:
@@ -118,6 +133,152 @@ void mention_fidelities(const std::string& strategy, const Judge& judge) {
   log::info("{}: validations after {} epoch{}.", strategy, all, all == "1" ? "" : "s");
 }
 
+// What a piece of judging is, and what comes of it.
+std::string text_of_proposal(const Proposal& proposal) {
+  return Json{{"architecture", to_text(proposal.genotype, "json")}, {"epochs", proposal.budget.text()}}.dump();
+}
+
+Judgement parse_judgement(const std::string& text) {
+  const auto fields = split(text, ' ');
+  return {std::strtod(fields.at(0).c_str(), nullptr), std::strtod(fields.at(1).c_str(), nullptr)};
+}
+
+class JudgePieces : public cluster::Helper {
+ public:
+  JudgePieces(const Problem& problem, Judge& judge) : problem_(problem), judge_(judge) {}
+
+  std::string digest() const override {
+    return problem_.has_images() ? std::to_string(problem_.images().digest()) : "no images";
+  }
+  std::string piece(const std::string& description) override {
+    const Json proposal = Json::parse(description);
+    const Genotype genotype =
+        parse_genotype(proposal.at("architecture").get<std::string>(), "json", problem_.space()->name());
+    const Judgement found = judge_.judge_anew(genotype, parse_budget(proposal.at("epochs").get<std::string>()));
+    return fmt::format("{} {}", found.accuracy, found.seconds);
+  }
+
+ private:
+  const Problem& problem_;
+  Judge& judge_;
+};
+
+// Judges on another rank; only rank 0 remembers.
+class JudgeHelper : public cluster::Helper {
+ public:
+  explicit JudgeHelper(const Json& opening)
+      : options_(options_from(opening)),
+        problem_(options_),
+        judge_(Judge::Registry::instance().make(options_.judge, problem_)),
+        pieces_(problem_, *judge_) {}
+
+  std::string digest() const override { return pieces_.digest(); }
+  std::string piece(const std::string& description) override { return pieces_.piece(description); }
+
+ private:
+  static SearchOptions options_from(const Json& opening) {
+    SearchOptions options;
+    OptionTable table;
+    options.declare(table);
+    table.read_toml(opening.at("options").get<std::string>(), "rank 0");
+    options.score.cache = "none";
+    options.resolve();
+    options.run.apply();
+    return options;
+  }
+
+  SearchOptions options_;
+  Problem problem_;
+  std::unique_ptr<Judge> judge_;
+  JudgePieces pieces_;
+};
+
+NASCENT_REGISTER(cluster::Helper, "judge", "judgements of architectures",
+                 [](const Json& opening) { return std::make_unique<JudgeHelper>(opening); });
+
+// A search whose judgements are made by all ranks.
+class SpreadSearch {
+ public:
+  SpreadSearch(const Problem& problem, Strategy& strategy, Judge& judge, RememberedJudge& remembered, double seconds,
+               size_t most, const std::string& log)
+      : judge_(judge),
+        remembered_(remembered),
+        flight_(
+            strategy, seconds, most, static_cast<size_t>(problem.options().judging.in_flight),
+            [this](const Proposal& proposal, const Judgement& found) { remembered_.keep(asked_of(proposal), found); }),
+        pieces_(problem, judge),
+        farm_(
+            "judge", opening_of(problem.options()), pieces_,
+            [this](int64_t piece, const std::string& result) { arrived(static_cast<size_t>(piece), result); }, log) {}
+
+  SearchTrace run() {
+    propose();
+    farm_.run();
+    return flight_.trace();
+  }
+
+ private:
+  static Asked asked_of(const Proposal& proposal) { return {ScoreCache::key(proposal.genotype), proposal.budget}; }
+
+  static Json opening_of(SearchOptions options) {
+    OptionTable table;
+    options.declare(table);
+    return {{"options", table.to_toml()}};
+  }
+
+  // What is known is told at once, what is under way is waited for, and the rest is work.
+  void propose() {
+    while (const auto next = flight_.next()) {
+      const auto& [number, proposal] = *next;
+      const Asked asked = asked_of(proposal);
+      if (const auto known = remembered_.recall(proposal.genotype, proposal.budget)) {
+        flight_.outcome(number, *known);
+        continue;
+      }
+      std::vector<size_t>& waiting = waiting_[asked];
+      waiting.push_back(number);
+      if (waiting.size() > 1) continue;
+      work_.push_back(proposal);
+      farm_.add(text_of_proposal(proposal));
+    }
+  }
+
+  void arrived(size_t piece, const std::string& result) {
+    const Proposal proposal = work_[piece];
+    const Judgement found = parse_judgement(result);
+    judge_.remember(proposal.genotype, proposal.budget, found);
+    const auto numbers = std::exchange(waiting_[asked_of(proposal)], {});
+    for (const size_t number : numbers) flight_.outcome(number, found);
+    propose();
+  }
+
+  Judge& judge_;
+  RememberedJudge& remembered_;
+  SearchInFlight flight_;
+  JudgePieces pieces_;
+  cluster::Farm farm_;
+  std::vector<Proposal> work_;                    // by piece
+  std::map<Asked, std::vector<size_t>> waiting_;  // numbers of proposals by what is asked for them
+};
+
+// What cannot be done as the options want it is refused.
+void check_in_flight(const SearchOptions& options, const std::string& strategy) {
+  const int in_flight = options.judging.in_flight;
+  if (in_flight > 1 && Strategy::Registry::instance().at(strategy).facts.sequential) {
+    fail("{} proposes an architecture only when it knows how good those before it are; leave --in-flight out.",
+         strategy);
+  }
+}
+
+void check_ranks_for_judging(const SearchOptions& options) {
+  if (cluster::size() == 1) return;
+  if (!Judge::Registry::instance().at(options.judge).facts.spreads) {
+    fail("Judging by '{}' takes no time worth spreading over {} processes. Start the search without mpirun or srun.",
+         options.judge, cluster::size());
+  }
+  cluster::require_work(options.judging.in_flight, "proposals judged at once (--in-flight)");
+}
+
 class BlackBoxMethod : public Method {
  public:
   BlackBoxMethod(const Problem& problem, std::string strategy)
@@ -125,6 +286,7 @@ class BlackBoxMethod : public Method {
         strategy_(std::move(strategy)),
         judge_(Judge::Registry::instance().make(problem.options().judge, problem)) {
     // What is wrong is refused before there is a run.
+    check_in_flight(problem.options(), strategy_);
     if (Strategy::Registry::instance().at(strategy_).facts.pool) {
       pool_.emplace(problem, problem.options().strategy.metric);
     } else {
@@ -133,6 +295,7 @@ class BlackBoxMethod : public Method {
   }
 
   RunFacts facts() const override { return {{"Judge", problem_.options().judge}}; }
+  void check_ranks() const override { check_ranks_for_judging(problem_.options()); }
 
   Found run(Session& session) override {
     mention_fidelities(strategy_, *judge_);
@@ -173,7 +336,11 @@ SearchTrace judged_search(const Problem& problem, const std::string& strategy, c
   const size_t most = options.validations > 0 ? static_cast<size_t>(options.validations) : 1'000'000;
   RememberedJudge remembered(judge, session.events());
   const auto proposing = make_strategy(strategy, strategy_setting(problem, pool, judge), session);
-  SearchTrace trace = search(*proposing, remembered, seconds, most);
+  const bool spread = cluster::size() > 1 && !session.start().part;  // a part has one rank
+  SearchTrace trace = spread ? SpreadSearch(problem, *proposing, judge, remembered, seconds, most,
+                                            session.directory().path().string() + "/")
+                                   .run()
+                             : search(*proposing, remembered, seconds, most, static_cast<size_t>(options.in_flight));
   if (trace.trials.empty()) {
     if (options.budget > 0) fail("No validation ends within {} s; give a larger --budget.", options.budget);
     fail("The strategy '{}' found nothing to validate.", strategy);

@@ -51,6 +51,8 @@ class ExternalStrategy : public Strategy {
     return stopped_ ? std::nullopt : asked();
   }
 
+  void spent(double seconds) override { seconds_ = seconds; }
+
   void tell(const Proposal& proposal, double accuracy) override {
     send({{"type", "result"},
           {"trial", trial_++},
@@ -58,6 +60,7 @@ class ExternalStrategy : public Strategy {
           {"choices", encoding_.encode(proposal.genotype)},
           {"budget", proposal.budget.text()},
           {"accuracy", std::isfinite(accuracy) ? Json(accuracy) : Json()},
+          {"seconds", seconds_},
           {"replayed", replayed_}});
   }
 
@@ -197,6 +200,7 @@ class ExternalStrategy : public Strategy {
   std::deque<Proposal> earlier_;  // of a resumed run, not proposed again yet
   std::unique_ptr<LineProcess> program_;
   int64_t trial_ = 0;
+  double seconds_ = 0;     // of the judgement that is told next
   bool replayed_ = false;  // what is judged now was judged before the run was stopped
   bool stopped_ = false;
 };
@@ -204,7 +208,7 @@ class ExternalStrategy : public Strategy {
 NASCENT_REGISTER(
     Strategy, "external", "a program of your own (--command) that proposes architectures, in lines of JSON",
     [](const StrategySetting& setting) { return std::make_unique<ExternalStrategy>(setting); },
-    StrategyFacts{.several_budgets = true, .reproducible = false});
+    StrategyFacts{.several_budgets = true, .reproducible = false, .sequential = true});
 
 }  // namespace
 }  // namespace nascent

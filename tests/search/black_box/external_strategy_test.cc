@@ -50,6 +50,7 @@ TEST_F(ExternalStrategyTest, ArchitecturesAreNamedInAnyWay) {
   EXPECT_EQ(strategy->propose()->genotype, Encoding(space).decode({1, 2, 3, 4, 0, 1}));
   strategy->tell({space->at(0), Budget(12)}, 50);
   EXPECT_EQ(strategy->propose()->genotype, nb201(text));
+  strategy->spent(12.25);
   strategy->tell({nb201(text), Budget(12)}, 61.5);
   const auto third = strategy->propose();
   EXPECT_EQ(third->genotype, space->at(1462));
@@ -71,6 +72,7 @@ TEST_F(ExternalStrategyTest, ArchitecturesAreNamedInAnyWay) {
   EXPECT_EQ(lines[4].at("choices"), Json(Encoding(space).encode(nb201(text))));
   EXPECT_EQ(lines[4].at("accuracy"), 61.5);
   EXPECT_EQ(lines[4].at("budget"), "12");
+  EXPECT_EQ(lines[4].at("seconds"), 12.25);
   EXPECT_EQ(lines[4].at("replayed"), false);
 }
 
