@@ -92,7 +92,7 @@ export function openExplore(page) {
 
   function showChoices(all) {
     if (!settings.axes) {
-      const differing = [...all.values()].filter((field) => field.option && !/path|out|folder/.test(field.key)).slice(0, 6).map((field) => field.key);
+      const differing = [...all.values()].filter((field) => field.option && !/path|out|folder|overwrite|threads/.test(field.key)).slice(0, 6).map((field) => field.key);
       settings.axes = [...differing, ...["parameters", "seconds", "accuracy"].filter((key) => all.has(key))];
     }
     replace(choices, [...all.values()].slice(0, 60).map((field) => {

@@ -50,7 +50,8 @@ void score(const Model& model, const Graph& graph, const Quantisation& quantisat
   constexpr int kImages = 2000;
   const auto loader = test_pixels(model, data, kImages);
   int64_t right = 0, quantised_right = 0;
-  log::info("Scoring the 8-bit network on up to {} test images; --limit-test N takes fewer.", kImages);
+  if (data.limit_test == 0)
+    log::info("Scoring the 8-bit network on up to {} test images; --limit-test N takes fewer.", kImages);
   loader->start(0);
   while (auto batch = loader->next()) {
     const TensorBatch tensors = to_tensors(std::move(*batch));

@@ -23,9 +23,12 @@ std::string number_text(double value) {
 
 std::string number(const std::optional<double>& value) { return value ? number_text(*value) : ""; }
 
-// What is the same in every run of a group needs no deviation.
+// What is the same in every run of a group needs no deviation; thousands and millions (of parameters, say) need no
+// decimals.
 std::string mean_text(const MeanAndDeviation& of) {
-  return of.deviation == 0 ? number_text(of.mean) : fmt::format("{:.4f} ± {:.4f}", of.mean, of.deviation);
+  const int decimals = std::abs(of.mean) < 1000 ? 4 : 0;
+  return of.deviation == 0 ? number_text(of.mean)
+                           : fmt::format("{:.{}f} ± {:.{}f}", of.mean, decimals, of.deviation, decimals);
 }
 
 bool has_seeds(const Comparison& comparison) {
@@ -57,6 +60,7 @@ Table seed_table(const Comparison& comparison) {
   Table table = {{"over seeds"}};
   for (const auto& group : comparison.groups) table[0].push_back(fmt::format("{}", group.name));
   for (const auto& result : comparison.results) {
+    if (result.key == "seed") continue;  // its mean means nothing
     table.push_back({result.key});
     for (const auto& group : comparison.groups) table.back().push_back(mean_text(comparison.over_seeds(result, group)));
   }

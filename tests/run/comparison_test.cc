@@ -77,6 +77,19 @@ TEST_F(ComparisonTest, GroupsSeedsAndTestsPairs) {
   EXPECT_THAT(comparison_page(comparison), HasSubstr("a1 (+2)"));
 }
 
+TEST_F(ComparisonTest, MeansAreWrittenAsPeopleReadThem) {
+  const std::vector<std::filesystem::path> runs = {made("a1", 0.1, 1, 90), made("a2", 0.1, 2, 92)};
+  for (size_t i = 0; i < runs.size(); ++i) {
+    const Json result = {{"test_top1", 90 + 2 * i}, {"seed", i + 1}, {"macs", 1000000 * (i + 1)}};
+    write_file(runs[i] / "result.json", result.dump());
+  }
+  const std::string text = to_text(compare_runs(runs));
+  const std::string means = text.substr(text.find("over seeds"));
+  EXPECT_THAT(means, HasSubstr("91.0000 ± 1.4142"));
+  EXPECT_THAT(means, HasSubstr("1500000 ± 707107\n")) << "no decimals of millions";
+  EXPECT_THAT(means, testing::Not(HasSubstr("\nseed "))) << "the mean of seeds means nothing";
+}
+
 TEST_F(ComparisonTest, RefusesTooFewRunsAndUnknownFigures) {
   const auto a = made("a", 0.1, 1, 90), b = made("b", 0.1, 1, 91);
   EXPECT_THROW(compare_runs({a}), Error);
