@@ -3,6 +3,7 @@
 
 #include <array>
 
+#include "nascent/nn/convolution.h"
 #include "nascent/nn/fused_form.h"
 #include "nascent/nn/layer.h"
 #include "nascent/nn/layer_rule.h"
@@ -23,8 +24,7 @@ bool is_biased(const Stage& stage) { return stage.bias; }
 // --- forward passes ---
 
 at::Tensor conv(const Layer& layer, const at::Tensor& x) {
-  const Stage& s = layer.stage();
-  return at::conv2d(x, layer.weight(), layer.bias(), stride(s), padding(s), s.dilation, s.groups);
+  return convolution(layer.stage(), x, layer.weight(), layer.bias());
 }
 
 at::Tensor batch_norm(const Layer& layer, const at::Tensor& x) {
@@ -47,8 +47,8 @@ at::Tensor factorized_reduce(const Layer& layer, const at::Tensor& x) {
   const int64_t odd_h = x.size(2) % 2, odd_w = x.size(3) % 2;
   const at::Tensor even = odd_h + odd_w > 0 ? at::constant_pad_nd(x, {0, odd_w, 0, odd_h}) : x;
   const at::Tensor shifted = even.slice(2, 1).slice(3, 1);
-  return at::cat({at::conv2d(x, layer.weight().narrow(0, 0, half), {}, 2),
-                  at::conv2d(shifted, layer.weight().narrow(0, half, out - half), {}, 2)},
+  return at::cat({convolution(layer.stage(), x, layer.weight().narrow(0, 0, half), {}),
+                  convolution(layer.stage(), shifted, layer.weight().narrow(0, half, out - half), {})},
                  1);
 }
 
@@ -96,7 +96,7 @@ kernels::Unit pool_unit(const Stage& stage, kernels::Unit::Kind kind) {
 NASCENT_REGISTER(
     LayerRule, "relu", "max(x, 0)", [](const Layer&, const at::Tensor& x) { return at::relu(x); },
     LayerFacts{.fused = {.role = Role::rectifier}});
-NASCENT_REGISTER(LayerRule, "conv", "LibTorch's conv2d", conv,
+NASCENT_REGISTER(LayerRule, "conv", "LibTorch's conv2d, with fast derivatives of every order", conv,
                  LayerFacts{.weight =
                                 [](const Stage& s) {
                                   return std::vector<int64_t>{s.out, s.in / s.groups, s.kernel_h, s.kernel_w};
