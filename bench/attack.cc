@@ -3,12 +3,15 @@
 //
 //   bench_attack                 everything: a table, then one name=value line per figure
 //   bench_attack --rounds 5      more rounds (the median counts); --batch 16 for other batches; --threads 1
+//   bench_attack --only square   times of one attack alone
+//   bench_attack --clock processor   the time of all threads, for busy machines
 #include "nascent/attack/attack.h"
 
 #include <ATen/ATen.h>
 #include <fmt/format.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -75,10 +78,21 @@ class Runner {
   Attacked attacked_;
 };
 
+// On a busy machine, the processor time of all threads says more than that of the clock.
+bool processor_time = false;
+
+double now() {
+  if (!processor_time)
+    return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+  timespec time{};
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+}
+
 double seconds(const std::function<void()>& work) {
-  const auto start = std::chrono::steady_clock::now();
+  const double start = now();
   work();
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  return now() - start;
 }
 
 double median(std::vector<double> values) {
@@ -121,30 +135,36 @@ int main(int argc, char** argv) {
   keep_freed_memory();
   std::setvbuf(stdout, nullptr, _IOLBF, BUFSIZ);
   int rounds = 3, batch = 64, threads = 2;
+  std::string only;
   for (int i = 1; i + 1 < argc; i += 2) {
     if (!std::strcmp(argv[i], "--rounds")) rounds = std::max(1, std::atoi(argv[i + 1]));
     if (!std::strcmp(argv[i], "--batch")) batch = std::max(1, std::atoi(argv[i + 1]));
     if (!std::strcmp(argv[i], "--threads")) threads = std::max(1, std::atoi(argv[i + 1]));
+    if (!std::strcmp(argv[i], "--clock")) processor_time = !std::strcmp(argv[i + 1], "processor");
+    if (!std::strcmp(argv[i], "--only")) only = argv[i + 1];
   }
   std::vector<std::string> figures;
   const auto figure = [&](const std::string& name, double value) {
     figures.push_back(fmt::format("{}={:.2f}", name, value));
   };
-  // Memory first: a child starts with what this process already holds, and without threads of ours.
-  Workload once = workloads().front();
-  once.steps = 2;
-  const double fused = peak_memory(once, batch, Way::fused);
-  const double plain = std::min(peak_memory(once, batch, Way::nchw), peak_memory(once, batch, Way::channels_last));
-  const double still = peak_memory(once, batch, std::nullopt);
-  fmt::print("Peak memory of PGD on DARTS_V2: fused {:.2f} GB, plain {:.2f} GB; before it begins {:.2f} GB\n\n", fused,
-             plain, still);
-  figure("pgd_memory_ratio", plain / fused);
-  figure("pgd_memory_ratio_of_the_attack", (plain - still) / (fused - still));
+  if (only.empty()) {
+    // Memory first: a child starts with what this process already holds, and without threads of ours.
+    Workload once = workloads().front();
+    once.steps = 2;
+    const double fused = peak_memory(once, batch, Way::fused);
+    const double plain = std::min(peak_memory(once, batch, Way::nchw), peak_memory(once, batch, Way::channels_last));
+    const double still = peak_memory(once, batch, std::nullopt);
+    fmt::print("Peak memory of PGD on DARTS_V2: fused {:.2f} GB, plain {:.2f} GB; before it begins {:.2f} GB\n\n",
+               fused, plain, still);
+    figure("pgd_memory_ratio", plain / fused);
+    figure("pgd_memory_ratio_of_the_attack", (plain - still) / (fused - still));
+  }
 
   use_threads(threads);
   fmt::print("{}\n\n{:<12}{:>10}{:>12}{:>16}{:>10}\n", describe_engine(), "attack", "fused s", "plain NCHW",
              "channels last", "vs best");
   for (const Workload& workload : workloads()) {
+    if (!only.empty() && workload.name != only) continue;
     const Runner runner(workload, batch);
     std::map<Way, std::vector<double>> times;
     for (int round = -1; round < rounds; ++round) {
@@ -158,7 +178,8 @@ int main(int argc, char** argv) {
     fmt::print("{:<12}{:>10.3f}{:>12.3f}{:>16.3f}{:>9.1f}x\n", workload.name, ours, nchw, last, ratio);
     figure(workload.name + "_vs_best_plain", ratio);
   }
-  figure(fmt::format("pgd_threads_{}_vs_1", threads), thread_ratio(workloads().front(), batch, rounds, threads));
+  if (only.empty())
+    figure(fmt::format("pgd_threads_{}_vs_1", threads), thread_ratio(workloads().front(), batch, rounds, threads));
   fmt::print("\n");
   for (const std::string& line : figures) fmt::print("{}\n", line);
 }

@@ -10,7 +10,7 @@ GradientVariance gradient_variance(Network& network, const ImageBatches& batches
   const bool training = network.is_training();
   network.eval();
   const Tape tape(network);
-  GradientMoments moments(tape);
+  GradientMoments moments(tape, network);
   for (const TensorBatch& batch : batches) moments.add(batch.images, batch.labels);
   network.train(training);
   GradientVariance result;

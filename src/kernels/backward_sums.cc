@@ -1,6 +1,8 @@
 // Sums over the batch that the backward pass needs: the gradients of mixture weights and batch norms, and what those
 // add to the gradients of the values before them.
+#include <algorithm>
 #include <numeric>
+#include <utility>
 
 #include "nascent/kernels/cell_backward.h"
 #include "nascent/kernels/parallel.h"
@@ -8,12 +10,11 @@
 
 namespace nascent::kernels {
 
-// The norm behind which units read the value, -1: none.
-int CellBackward::between_norm(int value) const {
+Read CellBackward::between_read(int value) const {
   for (const Reader& reader : readers_[value]) {
-    if (!reader.is_mix) return program_.units[reader.index].input.norm;
+    if (!reader.is_mix) return program_.units[reader.index].input;
   }
-  return -1;
+  return {.value = value, .channels = program_.values[value].channels};
 }
 
 void CellBackward::sum_mix(int index, int n, int thread) {
@@ -25,23 +26,23 @@ void CellBackward::sum_mix(int index, int n, int thread) {
     const int c = plane_channels(index, bypass);
     run_.fill_terms(terms, c, n, thread);
     float* sums = sums_.data() + (bypass ? bypass_sums_ : main_sums_)[index] + (2 * terms.size() + 1) * c * n;
-    kernels_.mix_sums(plane(index, bypass, n), run_.scratch_[thread]->terms, pixels, c, sums);
+    kernels_.mix_sums(plane(index, bypass, slot(n, thread)), run_.scratch_[thread]->terms, pixels, c, sums);
   }
 }
 
 // Where the sums go that a norm between two units needs of its gradient; null where there is none.
 float* CellBackward::sums_between(int value, int n) {
-  if (!between_[value] || between_norm(value) < 0) return nullptr;
+  if (!wants_sums_ || !between_[value] || between_read(value).norm < 0) return nullptr;
   return sums_.data() + between_sums_[value] + size_t{2} * run_.channels(value) * n;
 }
 
 void CellBackward::finish_phase(const std::vector<int>& values) {
   for (const int value : values) {
+    if (plain_of_[value] >= 0) run_plain(plain_of_[value]);
+    if (!wants_sums_ || plain_of_[value] >= 0) continue;
     if (mix_of_[value] >= 0) {
       finish_terms(mix_of_[value], false);
       if (program_.mixes[mix_of_[value]].partial > 1) finish_terms(mix_of_[value], true);
-    } else if (plain_of_[value] >= 0) {
-      run_plain(plain_of_[value]);
     } else if (between_[value]) {
       finish_between(value);
     }
@@ -76,9 +77,10 @@ std::vector<double> CellBackward::finish_term(int index, bool bypass, int t) {
   const Read& read = terms[t].read;
   const CellRun::NormCoefficients* norm = read.norm >= 0 ? &run_.norms_[read.norm] : nullptr;
   std::vector<double> plain(read.first + c, 0.0), product(read.first + c, 0.0), dots(images, 0.0);
+  const auto sums_of_term = [&](int n) { return sums + n * per_image + (2 * t + 1) * c; };
+  const auto gradient_sums = [&](int n) { return read.relu ? sums_of_term(n) : sums + n * per_image; };
   for (int n = 0; n < images; ++n) {
-    const float* of_term = sums + n * per_image + (2 * t + 1) * c;
-    const float* g = read.relu ? of_term : sums + n * per_image;
+    const float *of_term = sums_of_term(n), *g = gradient_sums(n);
     const double w = run_.weight(terms[t].weight, n);
     for (int k = 0; k < read.channels; ++k) {
       const int at = read.first + k;
@@ -88,12 +90,19 @@ std::vector<double> CellBackward::finish_term(int index, bool bypass, int t) {
           norm ? double{norm->scale[at]} * of_term[c + k] + double{norm->offset[at]} * g[k] : double{of_term[c + k]};
     }
   }
-  if (norm) finish_norm(read.norm, plain, product);
+  if (!norm) return dots;
+  finish_norm(read.norm, plain, product);
+  if (call_.samples) {
+    note_norm_samples(read.norm, plain, product, [&](int n, int k) {
+      const double w = run_.weight(terms[t].weight, n);
+      return std::pair(w * gradient_sums(n)[k - read.first], w * sums_of_term(n)[c + k - read.first]);
+    });
+  }
   return dots;
 }
 
 void CellBackward::finish_between(int value) {
-  const int norm = between_norm(value);
+  const int norm = between_read(value).norm;
   if (norm < 0) return;
   const int c = run_.channels(value);
   std::vector<double> plain(c, 0.0), product(c, 0.0);
@@ -105,6 +114,11 @@ void CellBackward::finish_between(int value) {
     }
   }
   finish_norm(norm, plain, product);
+  if (!call_.samples) return;
+  note_norm_samples(norm, plain, product, [&](int n, int k) {
+    const float* sums = sums_between(value, n);
+    return std::pair(double{sums[k]}, double{sums[c + k]});
+  });
 }
 
 // `plain` is the sum of the gradient behind the norm, `product` that of its product with value - mean.
@@ -127,6 +141,93 @@ void CellBackward::finish_norm(int index, const std::vector<double>& plain, cons
     const double scale = forward.scale[k], slope = normalised * forward.inverse[k] / count;
     to.value_scale[k] = static_cast<float>(-scale * slope);
     to.constant[k] = static_cast<float>(-scale * plain[k] / count);
+  }
+}
+
+template <class Gradients>
+void CellBackward::note_norm_samples(int index, const std::vector<double>& plain, const std::vector<double>& product,
+                                     const Gradients& gradients) {
+  const Norm& norm = program_.norms[index];
+  if (norm.weight < 0) return;
+  const std::vector<float>& inverse = run_.norms_[index].inverse;
+  const int channels = program_.values[norm.value].channels, images = run_.call_.images;
+  double of_scale = 0, of_shift = 0;
+  for (int n = 0; n < images; ++n) {
+    double scale_square = 0, shift_square = 0;
+    for (int k = 0; k < channels; ++k) {
+      const auto [shift, unscaled] = gradients(n, k);
+      const double scale = unscaled * inverse[k], scale_mean = product[k] * inverse[k] / images;
+      scale_square += scale * scale;
+      shift_square += shift * shift;
+      of_scale += (scale - scale_mean) * (scale - scale_mean);
+      of_shift += (shift - plain[k] / images) * (shift - plain[k] / images);
+    }
+    call_.samples->squares[size_t(norm.weight) * images + n] = scale_square;
+    call_.samples->squares[size_t(norm.bias) * images + n] = shift_square;
+  }
+  call_.samples->deviations[norm.weight] = of_scale;
+  call_.samples->deviations[norm.bias] = of_shift;
+}
+
+namespace {
+
+// Adds `own` to `sum`, of `before` others, and returns its squared norm and its squared distance from their mean. Sums
+// side by side, so that the compiler makes vectors of them.
+std::pair<double, double> add_and_compare(const float* own, size_t count, int before, float* sum) {
+  constexpr size_t kSide = 16, kStretch = 1024;
+  const float share = before > 0 ? 1.0f / static_cast<float>(before) : 0.0f;
+  double square = 0, distance = 0;
+  for (size_t from = 0; from < count; from += kStretch) {
+    const size_t to = std::min(from + kStretch, count), whole = from + (to - from) / kSide * kSide;
+    float squares[kSide] = {}, distances[kSide] = {};
+    const auto take = [&](size_t i, size_t k) {
+      const float apart = own[i] - share * sum[i];
+      squares[k] += own[i] * own[i];
+      distances[k] += apart * apart;
+      sum[i] += own[i];
+    };
+    for (size_t i = from; i < whole; i += kSide) {
+      for (size_t k = 0; k < kSide; ++k) take(i + k, k);
+    }
+    for (size_t i = whole; i < to; ++i) take(i, i - whole);
+    square += std::accumulate(squares, squares + kSide, 0.0);
+    distance += std::accumulate(distances, distances + kSide, 0.0);
+  }
+  return {square, distance};
+}
+
+}  // namespace
+
+// Welford's recurrence: the squared distance from the mean of the images before, times their share among all.
+void CellBackward::note_weight_samples(int n, int before, const float* own, float* sum,
+                                       std::vector<double>& deviations) {
+  const double share = static_cast<double>(before) / (before + 1);
+  for (const Packing::GradientSpan& span : spans_) {
+    const auto [square, distance] = add_and_compare(own + span.first, span.count, before, sum + span.first);
+    call_.samples->squares[size_t(span.parameter) * run_.call_.images + n] += square;
+    deviations[span.parameter] += share * distance;
+  }
+}
+
+// From the means of groups to that of all (Chan, Golub and LeVeque).
+void CellBackward::finish_weight_samples() {
+  const size_t floats = run_.packing_.gradient_floats();
+  const double images = run_.call_.images;
+  for (const Packing::GradientSpan& span : spans_) {
+    double between = 0;
+    for (size_t i = span.first; i < span.first + span.count; ++i) {
+      double total = 0;
+      for (int g = 0; g < groups_; ++g) total += weight_gradients_.data()[g * floats + i];
+      for (int g = 0; g < groups_; ++g) {
+        const double count = group_begin(g + 1) - group_begin(g);
+        const double apart = weight_gradients_.data()[g * floats + i] / count - total / images;
+        between += count * apart * apart;
+      }
+    }
+    call_.samples->deviations[span.parameter] += between;
+  }
+  for (const std::vector<double>& deviations : group_deviations_) {
+    for (size_t p = 0; p < deviations.size(); ++p) call_.samples->deviations[p] += deviations[p];
   }
 }
 

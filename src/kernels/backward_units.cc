@@ -12,40 +12,44 @@ void CellBackward::gather(int value, int n, int thread) {
   const size_t c = run_.channels(value);
   scratch.inflows.clear();
   scratch.value_scale.clear();
-  const auto add = [&](const float* gradient, float weight, int norm, bool relu) {
+  const auto add = [&](const float* gradient, float weight, const Read& read, bool relu) {
     Inflow inflow = {.gradient = gradient, .weight = weight};
-    if (norm >= 0) {
-      const CellRun::NormCoefficients& coefficients = run_.norms_[norm];
-      inflow.scale = coefficients.scale.data();
-      if (relu) {
-        inflow.relu_scale = coefficients.scale.data();
-        inflow.relu_shift = coefficients.shift.data();
-      }
-      if (!norms_[norm].value_scale.empty()) {
-        if (scratch.value_scale.empty()) {
-          scratch.value_scale.assign(c, 0.0f);
-          scratch.constant.assign(c, 0.0f);
-          scratch.centre = coefficients.mean.data();
-        }
-        for (size_t k = 0; k < c; ++k) {
-          scratch.value_scale[k] += norms_[norm].value_scale[k];
-          scratch.constant[k] += norms_[norm].constant[k];
-        }
-      }
+    const CellRun::NormCoefficients* norm = run_.norm_of(read);  // none where it is part of the weights
+    if (norm) inflow.scale = norm->scale.data();
+    if (relu) {
+      inflow.relu_scale = norm ? norm->scale.data() : ones_.data();
+      inflow.relu_shift = norm ? norm->shift.data() : zeros_.data();
     }
     scratch.inflows.push_back(inflow);
+    if (read.norm < 0 || norms_[read.norm].value_scale.empty()) return;
+    if (scratch.value_scale.empty()) {
+      scratch.value_scale.assign(c, 0.0f);
+      scratch.constant.assign(c, 0.0f);
+      scratch.centre = norm->mean.data();
+    }
+    for (size_t k = 0; k < c; ++k) {
+      scratch.value_scale[k] += norms_[read.norm].value_scale[k];
+      scratch.constant[k] += norms_[read.norm].constant[k];
+    }
   };
   if (between_[value]) {  // what all readers want is together
     // The relu is behind us: visit() let pass only what was active.
-    add(between_[value] + n * run_.image_floats(value), 1, between_norm(value), false);
+    add(between_[value] + slot(n, thread) * run_.image_floats(value), 1, between_read(value), false);
     return;
   }
   for (const Reader& reader : readers_[value]) {
     if (!reader.is_mix) continue;  // has no gradient of its own: nobody wants it
     const Mix& mix = program_.mixes[reader.index];
     const Term& term = (reader.is_bypass ? mix.bypass : mix.terms)[reader.term];
-    add(plane(reader.index, reader.is_bypass, n), run_.weight(term.weight, n), term.read.norm, term.read.relu);
+    add(plane(reader.index, reader.is_bypass, slot(n, thread)), run_.weight(term.weight, n), term.read, term.read.relu);
   }
+}
+
+const float* CellBackward::ready_gradient(int thread) const {
+  const Scratch& scratch = *run_.scratch_[thread];
+  if (scratch.inflows.size() != 1 || !scratch.value_scale.empty()) return nullptr;
+  const Inflow& inflow = scratch.inflows.front();
+  return inflow.scale || inflow.relu_scale || inflow.weight != 1 ? nullptr : inflow.gradient;
 }
 
 void CellBackward::output_gradient(int value, int n, int thread, size_t from, size_t pixels, float* to) {
@@ -90,7 +94,7 @@ void CellBackward::add_from_pools(int value, int n, int thread, float* gradient)
 
 // As a kernel sees it, for one image.
 MixTerm CellBackward::term_of(const Read& read, int n, int thread) const {
-  const CellRun::NormCoefficients* norm = read.norm >= 0 ? &run_.norms_[read.norm] : nullptr;
+  const CellRun::NormCoefficients* norm = run_.norm_of(read);
   return {.value = run_.image(read.value, n, thread) + read.first,
           .pixel = run_.pixel(read.value),
           .scale = norm ? norm->scale.data() + read.first : nullptr,
@@ -189,8 +193,11 @@ void CellBackward::separable(int index, int n, int thread, const float* input, f
   const Taps taps = scratch.tap_offsets(unit.depthwise, row, cip);
   const int chunk = rows_at_once(out.width, std::max(cip, cop));
   // The gradient of the whole image first: memory gives one long stretch sooner than rows between computations.
-  float* gradient = scratch.other_plane;
-  output_gradient(unit.output, n, thread, 0, out.pixels(), gradient);
+  const float* gradient = ready_gradient(thread);
+  if (!gradient) {
+    output_gradient(unit.output, n, thread, 0, out.pixels(), scratch.other_plane);
+    gradient = scratch.other_plane;
+  }
   for (int y = 0; y < out.height; y += chunk) {
     const int rows = std::min(chunk, out.height - y), pixels = rows * out.width;
     const bool pointwise = !unit.dense.empty();
@@ -269,15 +276,21 @@ void CellBackward::dense(int index, int n, int thread, const float* input, float
   Scratch& scratch = *run_.scratch_[thread];
   const auto& [in, out, halo, ci, cip, cop, row, step, strided] = shape_of(index);
   const float* transposed = run_.packed_.data() + run_.packing_.unit(index).transposed;
-  const auto [gradient, gradient_row] = scratch.between.around(out, cop, strided ? Halo{} : halo);
+  const Halo around = strided ? Halo{} : halo;
+  const float* ready = around == Halo{} ? ready_gradient(thread) : nullptr;
+  const Rows<float> frame = ready ? Rows<float>{} : scratch.between.around(out, cop, around);
+  const float* gradient = ready ? ready : frame.pixels;
+  const ptrdiff_t gradient_row = ready ? static_cast<ptrdiff_t>(out.width) * cop : frame.row;
   const Taps taps = scratch.tap_offsets(unit.dense, row, cip);
   for (int y = 0; y < out.height; ++y) {
-    float* to = gradient + y * gradient_row;
-    output_gradient(unit.output, n, thread, static_cast<size_t>(y) * out.width, out.width, to);
+    if (!ready)
+      output_gradient(unit.output, n, thread, static_cast<size_t>(y) * out.width, out.width,
+                      frame.pixels + y * frame.row);
     if (!input_gradient || !strided) continue;
+    const float* from = gradient + y * gradient_row;
     // One tap after the other: what it sends back lands `step` apart.
     for (int t = 0; t < taps.count; ++t) {
-      kernels_.dense({.in = to,
+      kernels_.dense({.in = from,
                       .taps = kOneTap,
                       .step = cop,
                       .ci = out.channels,
@@ -290,8 +303,10 @@ void CellBackward::dense(int index, int n, int thread, const float* input, float
     }
   }
   float* weight_gradient = weight_gradients ? weight_gradients + run_.packing_.dense_gradient(index) : nullptr;
-  if (run_.packing_.unit(index).winograd) {
-    if (weight_gradient)
+  // Norms of single images' gradients are not those at Winograd's points, so taps have to do.
+  const bool winograd_form = run_.packing_.unit(index).winograd, points = winograd_form && !call_.samples;
+  if (winograd_form) {
+    if (weight_gradient && points)
       winograd_weights(kernels_,
                        {.in = {input + taps.offsets[0], row},
                         .ci = ci,
@@ -309,9 +324,8 @@ void CellBackward::dense(int index, int n, int thread, const float* input, float
                 .co = ci,
                 .scratch = scratch.tiles},
                transposed, add, {input_gradient, row});
-    return;
   }
-  if (weight_gradient)
+  if (weight_gradient && !points)
     kernels_.dense_weights({.pairs = {.in = {input, unit.stride_h * row},
                                       .gradient = {gradient, gradient_row},
                                       .rows = out.height,
@@ -321,7 +335,7 @@ void CellBackward::dense(int index, int n, int thread, const float* input, float
                             .ci = ci,
                             .co = cop,
                             .gradients = weight_gradient});
-  if (!input_gradient || strided) return;
+  if (!input_gradient || strided || winograd_form) return;
   const Taps turned = scratch.tap_offsets(unit.dense, gradient_row, cop, -1);
   for (int y = 0; y < in.height; ++y) {
     float* to = input_gradient + y * row;

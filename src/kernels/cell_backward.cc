@@ -35,10 +35,28 @@ CellBackward::CellBackward(CellRun& run, const BackwardCall& call)
     }
     lone_[v] = is_lone(static_cast<int>(v));
   }
+  for (const Norm& norm : program_.norms)
+    wants_sums_ |= norm.weight >= 0 && (call.parameters[norm.weight] || call.parameters[norm.bias]);
+  wants_sums_ |= run.call_.training || call.weights;
   schedule_ = schedule_backward(program_, readers_, values_to_visit(), run_.remade_, run.call_.training);
+  const bool plain = std::any_of(plain_of_.begin(), plain_of_.end(), [](int unit) { return unit >= 0; });
+  single_ = schedule_.phases.size() <= 1 && !plain;
+  int widest = 0;
+  for (size_t v = 0; v < program_.values.size(); ++v) widest = std::max(widest, run_.channels(static_cast<int>(v)));
+  ones_.assign(widest, 1.0f);
+  zeros_.assign(widest, 0.0f);
   // Four groups per thread, so that a slow core can leave some to the other.
   groups_ = std::min(run.call_.images, 4 * run.call_.threads);
   place_gradients();
+  if (!call.samples) return;
+  call.samples->squares.assign(program_.parameters.size() * run.call_.images, 0.0);
+  call.samples->deviations.assign(program_.parameters.size(), 0.0);
+  group_deviations_.assign(groups_, call.samples->deviations);
+  for (size_t u = 0; u < program_.units.size(); ++u) {
+    for (const Packing::GradientSpan& span : run.packing_.gradient_spans(static_cast<int>(u))) {
+      if (call.parameters[span.parameter]) spans_.push_back(span);
+    }
+  }
 }
 
 bool CellBackward::is_lone(int value) const {
@@ -80,9 +98,9 @@ int CellBackward::plane_channels(int mix, bool bypass) const {
   return padded(bypass ? all - mixed : mixed);
 }
 
-float* CellBackward::plane(int mix, bool bypass, int n) const {
+float* CellBackward::plane(int mix, bool bypass, int slot) const {
   const size_t pixels = program_.values[program_.mixes[mix].output].pixels();
-  return (bypass ? bypass_ : main_)[mix] + n * pixels * plane_channels(mix, bypass);
+  return (bypass ? bypass_ : main_)[mix] + slot * pixels * plane_channels(mix, bypass);
 }
 
 void CellBackward::place_gradients() {
@@ -103,7 +121,7 @@ void CellBackward::place_gradients() {
     return unit < 0 ? value : program_.units[unit].input.value;
   };
   const auto place = [&](float*& to, size_t floats, int first, int last) {
-    residents.push_back({floats * images + 64, first, last});
+    residents.push_back({floats * (single_ ? run_.call_.threads : images) + 64, first, last});
     places.push_back(&to);
   };
   for (size_t m = 0; m < program_.mixes.size(); ++m) {
@@ -132,8 +150,12 @@ void CellBackward::place_gradients() {
     sums += size_t{2} * run_.channels(value) * images;
   }
   for (size_t v = 0; v < program_.values.size(); ++v) {
-    if (const auto& [first, last] = schedule_.needed[v]; last >= 0)
-      place(run_.value_[v], run_.image_floats(static_cast<int>(v)), first, last);
+    const auto& [first, last] = schedule_.needed[v];
+    if (last < 0) continue;
+    const size_t floats = run_.image_floats(static_cast<int>(v));
+    place(run_.value_[v], floats, first, last);
+    run_.image_stride_[v] = single_ ? 0 : floats;
+    run_.thread_stride_[v] = single_ ? floats : 0;
   }
   plain_input_.assign(program_.units.size(), nullptr);
   for (size_t u = 0; u < program_.units.size(); ++u) {
@@ -145,7 +167,7 @@ void CellBackward::place_gradients() {
   const MemoryPlan plan = plan_memory(residents);
   gradients_ = Block(plan.floats);
   for (size_t i = 0; i < places.size(); ++i) *places[i] = gradients_.data() + plan.offsets[i];
-  sums_ = Block(sums);
+  if (wants_sums_) sums_ = Block(sums);
   if (wants_weights_) {
     const size_t floats = run_.packing_.gradient_floats() * groups_;
     weight_gradients_ = Block(floats);
@@ -160,8 +182,11 @@ void CellBackward::run() {
     finish_phase(schedule_.phases[phase]);
   }
   if (!wants_weights_) return;
-  for_each(static_cast<int>(program_.units.size()), run_.call_.threads,
-           [&](int unit, int) { run_.packing_.unpack(unit, weight_gradients_.data(), groups_, call_.parameters); });
+  for_each(static_cast<int>(program_.units.size()), run_.call_.threads, [&](int unit, int) {
+    const bool points = !call_.samples;  // see dense()
+    run_.packing_.unpack(unit, weight_gradients_.data(), groups_, points, call_.parameters);
+  });
+  if (call_.samples) finish_weight_samples();
 }
 
 // Weight gradients are summed group by group, in the order of images: the result depends on the number of threads, not
@@ -179,9 +204,15 @@ void CellBackward::run_phase(int phase) {
     return;
   }
   for_each(groups_, run_.call_.threads, [&](int group, int thread) {
-    float* weight_gradients = weight_gradients_.data() + group * run_.packing_.gradient_floats();
-    const auto bound = [&](int g) { return static_cast<int>(int64_t{images} * g / groups_); };
-    for (int n = bound(group); n < bound(group + 1); ++n) visit_all(n, thread, weight_gradients);
+    const size_t floats = run_.packing_.gradient_floats();
+    float* weight_gradients = weight_gradients_.data() + group * floats;
+    const Block own = call_.samples ? Block(floats) : Block();
+    for (int n = group_begin(group); n < group_begin(group + 1); ++n) {
+      if (own.data()) std::fill_n(own.data(), floats, 0.0f);
+      visit_all(n, thread, own.data() ? own.data() : weight_gradients);
+      if (own.data())
+        note_weight_samples(n, n - group_begin(group), own.data(), weight_gradients, group_deviations_[group]);
+    }
   });
 }
 
@@ -190,12 +221,12 @@ void CellBackward::visit(int value, int n, int thread, float* weight_gradients) 
   if (between_[value] && run_.remade_[value]) run_.convolve(run_.maker_[value], n, thread, /*again=*/true);
   float* gradient = start_gradient(value, n, thread);
   if (gradient) {
-    add_from_mixes(value, n, gradient);
+    add_from_mixes(value, n, thread, gradient);
     add_from_pools(value, n, thread, gradient);
     add_from_plain(value, n, gradient);
   }
   add_from_convolutions(value, n, thread, gradient, weight_gradients);
-  if (float* place = gradient ? home(value, n) : nullptr; place && place != gradient) {
+  if (float* place = gradient ? home(value, n, thread) : nullptr; place && place != gradient) {
     std::copy_n(gradient, run_.image_floats(value), place);
     gradient = place;
   }
@@ -204,20 +235,20 @@ void CellBackward::visit(int value, int n, int thread, float* weight_gradients) 
     return;
   }
   if (const int mix = mix_of_[value]; mix >= 0) {
-    if (program_.mixes[mix].partial > 1) split_partial(program_.mixes[mix], mix, n, gradient);
-    sum_mix(mix, n, thread);
+    if (program_.mixes[mix].partial > 1) split_partial(mix, slot(n, thread), gradient);
+    if (wants_sums_) sum_mix(mix, n, thread);
   }
 }
 
 // Where the gradient of a value stays; null where it is only passed on in another form.
-float* CellBackward::home(int value, int n) const {
+float* CellBackward::home(int value, int n, int thread) const {
   if (value < program_.inputs) {
     const bool whole_vectors = program_.values[value].channels == run_.channels(value);
     return whole_vectors ? call_.inputs[value] + n * run_.image_floats(value) : nullptr;
   }
   if (const int mix = mix_of_[value]; mix >= 0)
-    return program_.mixes[mix].partial == 1 ? plane(mix, false, n) : nullptr;
-  return between_[value] + n * run_.image_floats(value);
+    return program_.mixes[mix].partial == 1 ? plane(mix, false, slot(n, thread)) : nullptr;
+  return between_[value] + slot(n, thread) * run_.image_floats(value);
 }
 
 // Where the gradient of the value is gathered, holding what flows in from the cell's output. Null: not wanted.
@@ -225,7 +256,7 @@ float* CellBackward::start_gradient(int value, int n, int thread) {
   const ValueShape& shape = program_.values[value];
   const int c = run_.channels(value);
   if (value < program_.inputs && !call_.inputs[value]) return nullptr;
-  float* place = home(value, n);
+  float* place = home(value, n, thread);
   const bool in_place = place && !apart_[value];
   float* gradient = in_place ? place : run_.scratch_[thread]->plane;
   const int width = program_.output_channels();
@@ -254,24 +285,26 @@ float* CellBackward::start_gradient(int value, int n, int thread) {
   return gradient;
 }
 
-void CellBackward::add_from_mixes(int value, int n, float* gradient) {
+void CellBackward::add_from_mixes(int value, int n, int thread, float* gradient) {
   const int c = run_.channels(value);
   for (const Reader& reader : readers_[value]) {
     if (!reader.is_mix) continue;
     const Mix& mix = program_.mixes[reader.index];
     const Term& term = (reader.is_bypass ? mix.bypass : mix.terms)[reader.term];
     const int width = plane_channels(reader.index, reader.is_bypass);
-    kernels_.add_scaled({plane(reader.index, reader.is_bypass, n), width}, run_.weight(term.weight, n),
+    kernels_.add_scaled({plane(reader.index, reader.is_bypass, slot(n, thread)), width}, run_.weight(term.weight, n),
                         program_.values[value].pixels(), width, {gradient + term.read.first, c});
   }
 }
 
 // The inverse of join_groups() in CellRun::run_mix().
-void CellBackward::split_partial(const Mix& mix, int index, int n, const float* gradient) {
+void CellBackward::split_partial(int index, int slot, const float* gradient) {
+  const Mix& mix = program_.mixes[index];
   const ValueShape& shape = program_.values[mix.output];
   kernels_.split_groups({.pixels = shape.pixels(), .channels = shape.channels, .groups = mix.partial},
-                        {gradient, run_.channels(mix.output)}, {plane(index, false, n), plane_channels(index, false)},
-                        {plane(index, true, n), plane_channels(index, true)});
+                        {gradient, run_.channels(mix.output)},
+                        {plane(index, false, slot), plane_channels(index, false)},
+                        {plane(index, true, slot), plane_channels(index, true)});
 }
 
 void CellBackward::write_input_gradient(int value, int n, const float* gradient) {

@@ -37,9 +37,9 @@ class CellBackward {
   void finish_phase(const std::vector<int>& values);
 
   void visit(int value, int n, int thread, float* weight_gradients);
-  float* home(int value, int n) const;
+  float* home(int value, int n, int thread) const;
   float* start_gradient(int value, int n, int thread);
-  void add_from_mixes(int value, int n, float* gradient);
+  void add_from_mixes(int value, int n, int thread, float* gradient);
   void add_from_pools(int value, int n, int thread, float* gradient);
   void add_from_convolutions(int value, int n, int thread, float* gradient, float* weight_gradients);
   MixTerm term_of(const Read& read, int n, int thread) const;
@@ -51,7 +51,7 @@ class CellBackward {
   void separable(int unit, int n, int thread, const float* input, float* input_gradient, bool add,
                  float* weight_gradients);
   void dense(int unit, int n, int thread, const float* input, float* input_gradient, bool add, float* weight_gradients);
-  void split_partial(const Mix& mix, int index, int n, const float* gradient);
+  void split_partial(int mix, int slot, const float* gradient);
   void sum_mix(int mix, int n, int thread);
   float* sums_between(int value, int n);
   void write_input_gradient(int value, int n, const float* gradient);
@@ -64,17 +64,31 @@ class CellBackward {
 
   // What flows into the output of a unit, into scratch.inflows, value_scale and constant.
   void gather(int value, int n, int thread);
+  // The gradient where it lies already, unchanged; null where it has to be made of what was gathered.
+  const float* ready_gradient(int thread) const;
   // Its gradient for `pixels` pixels from `from` on.
   void output_gradient(int value, int n, int thread, size_t from, size_t pixels, float* to);
 
-  int between_norm(int value) const;
+  // How units read the value; by itself where none does.
+  Read between_read(int value) const;
   void finish_terms(int mix, bool bypass);
   std::vector<double> finish_term(int mix, bool bypass, int term);
   void finish_between(int value);
   void finish_norm(int norm, const std::vector<double>& plain, const std::vector<double>& product);
+  // Of the norm's scale and shift: `gradients(n, k)` are the sums of finish_norm() of image n alone, in channel k.
+  template <class Gradients>
+  void note_norm_samples(int norm, const std::vector<double>& plain, const std::vector<double>& product,
+                         const Gradients& gradients);
 
-  float* plane(int mix, bool bypass, int n) const;
+  // Of weights: `own` is the gradient of the `before`-th image of a group, whose sum it is added to.
+  void note_weight_samples(int n, int before, const float* own, float* sum, std::vector<double>& deviations);
+  void finish_weight_samples();
+  int group_begin(int group) const { return static_cast<int>(int64_t{run_.call_.images} * group / groups_); }
+
+  float* plane(int mix, bool bypass, int slot) const;
   int plane_channels(int mix, bool bypass) const;
+  // The place of an image's gradients among those in memory: where all is one phase, a thread has but one image.
+  int slot(int n, int thread) const { return single_ ? thread : n; }
 
   CellRun& run_;
   const BackwardCall& call_;
@@ -89,13 +103,18 @@ class CellBackward {
   // Only convolutions read it, all the same way: they make its whole gradient, which need not start from zero.
   std::vector<bool> lone_;
   bool wants_weights_ = false;
+  bool wants_sums_ = false;  // over pixels, for norms and mixture weights
+  bool single_ = false;      // one phase
   BackwardSchedule schedule_;
-  std::vector<float*> main_, bypass_, between_;  // first image of gradients: per mixture, mixture, value
+  std::vector<float*> main_, bypass_, between_;  // first gradients: per mixture, mixture, value
   std::vector<float*> plain_input_;              // per unit, null but for plain ones whose input wants a gradient
   std::vector<size_t> main_sums_, bypass_sums_, between_sums_;
   std::vector<NormGradient> norms_;
   Block gradients_, sums_, weight_gradients_;
   int groups_ = 1;  // of images whose weight gradients are summed together
+  std::vector<float> ones_, zeros_;
+  std::vector<Packing::GradientSpan> spans_;           // of weights, where single images are asked about
+  std::vector<std::vector<double>> group_deviations_;  // [group][parameter], from the group's mean
 };
 
 }  // namespace nascent::kernels

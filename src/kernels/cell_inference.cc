@@ -1,4 +1,4 @@
-// What a pass without a backward pass can do more simply.
+// What a pass can do more simply where norms are constants and no gradients of parameters are wanted.
 #include <algorithm>
 
 #include "nascent/kernels/cell_run.h"
@@ -16,14 +16,14 @@ bool CellRun::ends_in_product(int unit) const {
          !packing_.unit(unit).winograd;
 }
 
-// In evaluation a norm is known beforehand. Where everybody reads a value through the same norm, the norm becomes part
+// A norm is then known beforehand. Where everybody reads a value through the same norm, the norm becomes part
 // of the weights that make the value.
 void CellRun::plan_ends() {
   const int units = static_cast<int>(program_->units.size());
   ends_.resize(units);
   for (int u = 0; u < units; ++u) ends_[u].value = program_->units[u].output;
   for (const Mix& mix : program_->mixes) terms_left_.push_back(mix.terms);
-  if (call_.training || call_.keep) return;
+  if (!folds_) return;
   const auto readers = readers_of(*program_);
   for (int u = 0; u < units; ++u) {
     const std::vector<Reader>& mine = readers[program_->units[u].output];

@@ -14,10 +14,10 @@ constexpr size_t kSlack = 64;
 }  // namespace
 
 // Every value has its place for the whole batch if it is needed again; else only as long as it is read, and where
-// everything is one phase, only one image per thread.
+// everything is one phase and nothing comes of it but states, only one image per thread.
 void CellRun::place_values() {
   const size_t count = program_->values.size();
-  const bool per_thread = !call_.keep && schedule_.phases.size() <= 1;
+  const bool single = schedule_.phases.size() <= 1;
   const int last = static_cast<int>(schedule_.phases.size());
   std::vector<Resident> kept(count), passing(count);
   value_.assign(count, nullptr);
@@ -29,7 +29,7 @@ void CellRun::place_values() {
   place_in_output();
   for (size_t v = program_->inputs; v < count; ++v) {
     const size_t floats = image_floats(static_cast<int>(v));
-    const bool keep = call_.keep && !remade_[v];
+    const bool keep = kept_[v], per_thread = folds_ && single && !keep;
     moments_offset_[v] = moments;
     if (normalised_[v]) moments += size_t{3} * channels(static_cast<int>(v)) * call_.images;
     if (in_output_ && is_output(static_cast<int>(v))) continue;
@@ -43,7 +43,7 @@ void CellRun::place_values() {
   // What is read again only in a later phase would push everything else out of the cache, and be read before it is
   // written.
   constexpr size_t kTooMuchForCaches = size_t{8} << 20;
-  streams_ = !per_thread && plan.floats + passing_plan.floats > kTooMuchForCaches;
+  streams_ = !single && plan.floats + passing_plan.floats > kTooMuchForCaches;
   for (size_t v = program_->inputs; v < count; ++v) {
     if (value_[v]) continue;
     const bool passes = passing[v].floats > 0;

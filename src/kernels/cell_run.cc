@@ -52,12 +52,31 @@ CellRun::CellRun(std::shared_ptr<const CellProgram> program, ForwardCall call)
                     call_.weights + size_t(call_.weight_rows) * (call_.weights_per_image ? call_.images : 1));
   }
   for (const Norm& norm : program_->norms) normalised_[norm.value] = true;
-  if (call_.keep) remade_ = remade_values(*program_, readers_of(*program_));
   maker_.assign(program_->values.size(), -1);
   for (size_t u = 0; u < program_->units.size(); ++u) maker_[program_->units[u].output] = static_cast<int>(u);
+  folds_ = !call_.training && (!call_.keep || call_.inputs_only);
+  plan_keeping();
 }
 
 CellRun::~CellRun() = default;
+
+void CellRun::plan_keeping() {
+  kept_.assign(program_->values.size(), false);
+  if (!call_.keep) return;
+  const auto readers = readers_of(*program_);
+  remade_ = remade_values(*program_, readers);
+  if (!folds_) {
+    for (size_t v = 0; v < kept_.size(); ++v) kept_[v] = !remade_[v];
+    return;
+  }
+  // So little is kept that only pools are worth making again.
+  const std::vector<bool> behind = values_behind_input_gradients(*program_, readers);
+  for (size_t v = 0; v < kept_.size(); ++v) {
+    const bool max_pool = maker_[v] >= 0 && program_->units[maker_[v]].kind == Unit::Kind::max_pool;
+    remade_[v] = remade_[v] && max_pool;
+    kept_[v] = behind[v] && !remade_[v];
+  }
+}
 
 void CellRun::forward(float* output) {
   output_ = output;

@@ -27,6 +27,8 @@ struct ForwardCall {
   int threads = 1;
   bool training = true;  // batch norms use the statistics of the batch and update the running ones
   bool keep = true;      // a backward pass may follow
+  // It will be asked for the gradients of inputs alone. In evaluation mode hardly anything is then kept.
+  bool inputs_only = false;
   std::vector<const float*> inputs{};
   std::vector<const float*> parameters{};
   std::vector<RunningStatistics> running{};  // per norm
@@ -37,6 +39,12 @@ struct ForwardCall {
   float momentum = 0.1f, epsilon = 1e-5f;
 };
 
+// Of each parameter, what is known about the gradients of single images.
+struct SampleMoments {
+  std::vector<double> squares;     // [parameter, image]: the gradient's squared norm
+  std::vector<double> deviations;  // [parameter]: sum over images of its squared distance from the images' mean
+};
+
 // Null pointers: not wanted. What is wanted is overwritten, but the gradients of weights are added to what is there.
 struct BackwardCall {
   const float* output_gradient = nullptr;
@@ -44,6 +52,9 @@ struct BackwardCall {
   std::vector<float*> parameters{};
   float* weights = nullptr;            // shaped like the weights
   std::vector<PlainFunction> plain{};  // gradient of the output to that of the input; see to gradients of parameters
+  // Filled for the parameters whose gradients are wanted. In evaluation mode, where images do not depend on one
+  // another, and without plain units only.
+  SampleMoments* samples = nullptr;
 };
 
 struct Scratch;
@@ -69,8 +80,8 @@ class CellRun {
     std::vector<float> scale, shift, offset;  // offset: what is added behind the scale, the bias if there is one
   };
 
-  // What becomes of the sums of a convolution. In inference a norm is part of the weights, and what a state is the sum
-  // of is added to the state at once, instead of being stored.
+  // What becomes of the sums of a convolution. Where norms are constants and no gradients of parameters are wanted, a
+  // norm is part of the weights, and what a state is the sum of is added to the state at once, instead of being stored.
   struct UnitEnd {
     int value = -1;              // where they go: the unit's output, or a state
     int norm = -1;               // the norm that the weights contain
@@ -78,6 +89,7 @@ class CellRun {
     std::vector<float> start{};  // what they begin with; none: zero
   };
 
+  void plan_keeping();
   void place_inputs();
   void place_values();
   void place_in_output();
@@ -127,6 +139,8 @@ class CellRun {
   std::vector<float> mixture_;                 // a copy of the weights
   std::vector<Halo> halos_;                    // per unit; the same for all that read the same
   std::vector<bool> normalised_;               // per value: somebody reads it normalised
+  bool folds_ = false;                         // norms into weights: see UnitEnd
+  std::vector<bool> kept_;                     // per value: the backward pass finds it as the forward pass left it
   std::vector<bool> remade_;                   // per value: the backward pass, if there is one, makes it again
   std::vector<int> maker_;                     // per value: the unit that makes it, -1: none
   std::vector<UnitEnd> ends_;                  // per unit

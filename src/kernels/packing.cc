@@ -66,7 +66,7 @@ void Packing::pack(int index, const std::vector<const float*>& parameters, const
         const float w =
             unit.halves ? from[static_cast<size_t>(o) * ci + i] : from[(static_cast<size_t>(o) * ci + i) * taps + t];
         dense[(t * ci + i) * cop + o] = scale ? scale[o] * w : w;
-        if (transposed) transposed[(t * co + o) * cip + i] = w;
+        if (transposed) transposed[(t * co + o) * cip + i] = scale ? scale[o] * w : w;
       }
     }
   }
@@ -97,7 +97,32 @@ void Packing::pack_winograd(int index, const float* from, float* block) const {
   }
 }
 
-void Packing::unpack(int index, const float* gradients, int groups, const std::vector<float*>& parameters) const {
+std::vector<Packing::GradientSpan> Packing::gradient_spans(int index) const {
+  const Unit& unit = program_.units[index];
+  const size_t ci = inputs(unit), co = outputs(unit), cip = padded(inputs(unit)), cop = padded(outputs(unit));
+  std::vector<GradientSpan> spans;
+  const auto add = [&](int parameter, size_t first, size_t count) {
+    const bool follows =
+        !spans.empty() && spans.back().parameter == parameter && spans.back().first + spans.back().count == first;
+    if (follows) {
+      spans.back().count += count;
+    } else {
+      spans.push_back({parameter, first, count});
+    }
+  };
+  for (size_t t = 0; t < unit.depthwise.size(); ++t)
+    add(unit.depthwise_weight, gradients_[index].depthwise + t * cip, ci);
+  const size_t half = co / 2;
+  for (size_t t = 0; t < unit.dense.size(); ++t) {
+    const size_t first = unit.halves && t > 0 ? half : 0, last = unit.halves && t == 0 ? half : co;
+    for (size_t i = 0; i < ci; ++i)
+      add(unit.dense_weight, gradients_[index].dense + (t * ci + i) * cop + first, last - first);
+  }
+  return spans;
+}
+
+void Packing::unpack(int index, const float* gradients, int groups, bool points,
+                     const std::vector<float*>& parameters) const {
   const Unit& unit = program_.units[index];
   const int ci = inputs(unit), co = outputs(unit);
   const size_t cip = padded(ci), cop = padded(co);
@@ -115,7 +140,7 @@ void Packing::unpack(int index, const float* gradients, int groups, const std::v
   const size_t taps = unit.dense.size();
   if (taps == 0 || !parameters[unit.dense_weight]) return;
   float* to = parameters[unit.dense_weight];
-  if (units_[index].winograd) {
+  if (points && units_[index].winograd) {
     for (int o = 0; o < co; ++o) {
       for (int i = 0; i < ci; ++i, to += 9) {
         std::fill_n(to, 9, 0.0f);

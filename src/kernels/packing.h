@@ -29,10 +29,19 @@ class Packing {
   size_t depthwise_gradient(int unit) const { return gradients_[unit].depthwise; }
   size_t dense_gradient(int unit) const { return gradients_[unit].dense; }
 
-  // Outputs are scaled by `scale` where that is given, which it may not be for Winograd's form.
+  // Outputs are scaled by `scale` where that is given, in both directions; it may not be for Winograd's form.
   void pack(int unit, const std::vector<const float*>& parameters, const float* scale, float* block) const;
-  // Writes the sum over `groups` blocks of gradients, `gradient_floats()` apart.
-  void unpack(int unit, const float* gradients, int groups, const std::vector<float*>& parameters) const;
+  // Writes the sum over `groups` blocks of gradients, `gradient_floats()` apart. `points`: where the weights have
+  // Winograd's form, so have the gradients; else they are those of the taps.
+  void unpack(int unit, const float* gradients, int groups, bool points, const std::vector<float*>& parameters) const;
+
+  // Where in such a block, of gradients of taps, those of a parameter's numbers are: each of them in one span, and
+  // nothing else.
+  struct GradientSpan {
+    int parameter;
+    size_t first, count;
+  };
+  std::vector<GradientSpan> gradient_spans(int unit) const;
 
  private:
   void pack_winograd(int unit, const float* weights, float* block) const;

@@ -109,6 +109,23 @@ std::vector<bool> remade_values(const CellProgram& program, const std::vector<st
   return remade;
 }
 
+std::vector<bool> values_behind_input_gradients(const CellProgram& program,
+                                                const std::vector<std::vector<Reader>>& readers) {
+  std::vector<bool> behind(program.values.size(), false);
+  const auto reads_numbers = [&](const Reader& reader) {
+    if (read_of(program, reader).relu) return true;
+    if (reader.is_mix) return false;
+    const Unit::Kind kind = program.units[reader.index].kind;
+    return kind == Unit::Kind::max_pool || kind == Unit::Kind::plain;
+  };
+  for (size_t v = 0; v < readers.size(); ++v)
+    behind[v] = std::any_of(readers[v].begin(), readers[v].end(), reads_numbers);
+  for (const Unit& unit : program.units) {
+    if (unit.kind == Unit::Kind::max_pool) behind[unit.output] = true;
+  }
+  return behind;
+}
+
 namespace {
 
 // From the last step to the first: what is made from a value reads it too.

@@ -24,6 +24,11 @@ ForwardSchedule schedule_forward(const CellProgram& program, bool batch_statisti
 // few channels. In the first cells of a DARTS network these are four values of ten.
 std::vector<bool> remade_values(const CellProgram& program, const std::vector<std::vector<Reader>>& readers);
 
+// Per value: the gradients of the inputs depend on its numbers, even where those of nothing else are wanted and norms
+// are constants: because it is rectified, because a max pool reads or makes it, or because a plain unit reads it.
+std::vector<bool> values_behind_input_gradients(const CellProgram& program,
+                                                const std::vector<std::vector<Reader>>& readers);
+
 // Whether a separable convolution of so many taps and channels is worth it: multiply-adds per result.
 inline bool is_cheap(size_t taps, int channels) {
   constexpr int kMost = 80;

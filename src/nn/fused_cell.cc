@@ -12,6 +12,7 @@
 #include "nascent/nn/cell.h"
 #include "nascent/nn/engine.h"
 #include "nascent/nn/plain_operation.h"
+#include "nascent/nn/sample_observer.h"
 
 namespace nascent {
 
@@ -31,6 +32,8 @@ struct Pass : torch::CustomClassHolder {
   std::vector<std::vector<int>> active;   // of the mixture
   std::vector<std::vector<float>> masks;  // by edge, empty where nothing is dropped
   bool keep = false, per_image = false;
+  bool inputs_only = false;            // of all tensors, at most inputs are differentiated by
+  SampleObserver* observer = nullptr;  // null: none
   int64_t images = 0;
   // Filled by the forward pass.
   variable_list held;  // whose memory the run reads
@@ -108,6 +111,7 @@ class FusedCellFunction : public torch::autograd::Function<FusedCellFunction> {
 
  private:
   static variable_list plain_backward(const Pass& pass, const variable_list& saved, const at::Tensor& outer);
+  static void tell_samples(const Pass& pass, const kernels::BackwardCall& call, const kernels::SampleMoments& samples);
 };
 
 at::Tensor FusedCellFunction::forward(AutogradContext* context, c10::intrusive_ptr<Pass> pass, at::TensorList tensors) {
@@ -116,6 +120,7 @@ at::Tensor FusedCellFunction::forward(AutogradContext* context, c10::intrusive_p
                             .threads = at::get_num_threads(),
                             .training = pass->cell->is_training(),
                             .keep = pass->keep,
+                            .inputs_only = pass->inputs_only,
                             .momentum = static_cast<float>(kNormMomentum),
                             .epsilon = static_cast<float>(kNormEpsilon)};
   for (size_t i = 0; i < pass->inputs(); ++i) {
@@ -229,10 +234,23 @@ variable_list FusedCellFunction::backward(AutogradContext* context, variable_lis
       operation.backward(from, to, of_parameters);
     });
   }
+  kernels::SampleMoments samples;
+  if (pass.observer) call.samples = &samples;
   pass.run->backward(call);
+  if (pass.observer) tell_samples(pass, call, samples);
   if (call.weights) spread_row_gradients(pass, rows, grads[1 + pass.inputs()], grads[2 + pass.inputs()]);
   pass.release();  // autograd lets go of it only when the passes of all cells are done
   return grads;
+}
+
+void FusedCellFunction::tell_samples(const Pass& pass, const kernels::BackwardCall& call,
+                                     const kernels::SampleMoments& samples) {
+  for (size_t p = 0; p < call.parameters.size(); ++p) {
+    if (!call.parameters[p]) continue;
+    const auto first = samples.squares.begin() + static_cast<int64_t>(p) * pass.images;
+    pass.observer->cell_differentiated(parameter_at(*pass.cell, pass.lowered->parameters[p]),
+                                       {first, first + pass.images}, samples.deviations[p]);
+  }
 }
 
 bool can_fuse(const std::vector<at::Tensor>& inputs, const CellMixture* mixture) {
@@ -278,9 +296,11 @@ at::Tensor FusedCell::forward(const std::vector<at::Tensor>& inputs, const CellC
     for (int edge = 0; edge < cell_.edge_count(); ++edge) pass->masks.push_back(drop_mask(pass->images, context, edge));
   }
   for (const ParameterAt& parameter : pass->lowered->parameters) tensors.push_back(parameter_at(cell_, parameter));
-  pass->keep = at::GradMode::is_enabled() && std::any_of(tensors.begin(), tensors.end(), [](const at::Tensor& tensor) {
-                 return tensor.requires_grad();
-               });
+  const auto requires_grad = [](const at::Tensor& tensor) { return tensor.requires_grad(); };
+  pass->keep = at::GradMode::is_enabled() && std::any_of(tensors.begin(), tensors.end(), requires_grad);
+  pass->inputs_only =
+      std::none_of(tensors.begin() + static_cast<int64_t>(pass->inputs()), tensors.end(), requires_grad);
+  if (!cell_.is_training() && pass->lowered->plain.empty()) pass->observer = sample_observer();
   return FusedCellFunction::apply(std::move(pass), at::TensorList(tensors));
 }
 

@@ -9,6 +9,7 @@
 #include "nascent/nn/cell.h"
 #include "nascent/nn/engine.h"
 #include "nascent/nn/initialiser.h"
+#include "nascent/nn/sample_observer.h"
 #include "nascent/nn/stage_sequence.h"
 
 namespace nascent {
@@ -30,6 +31,17 @@ bool prefers_channels_last(const NetworkPlan& plan) {
     for (const Shape& state : state_shapes(cell)) fewest = std::min(fewest, state.channels / partial);
   }
   return fewest >= kChannelsLastFrom;
+}
+
+at::Tensor through_layers(const StageSequence& stages, const at::Tensor& x) {
+  SampleObserver* observer = sample_observer();
+  at::Tensor result = x;
+  for (const auto& layer : stages.layers()) {
+    const at::Tensor y = layer->forward(result);
+    if (observer) observer->layer_applied(*layer, result, y);
+    result = y;
+  }
+  return result;
 }
 
 }  // namespace
@@ -85,7 +97,7 @@ NetworkOutput Network::forward(const at::Tensor& images, const ForwardContext& c
   at::Tensor before_last;
   for (const auto& stem : stems_) {
     before_last = last;
-    last = stem->forward(last);
+    last = through_layers(*stem, last);
   }
   if (stems_.size() < 2) before_last = last;
   NetworkOutput output;
@@ -104,7 +116,7 @@ NetworkOutput Network::forward(const at::Tensor& images, const ForwardContext& c
       output.auxiliary = auxiliary_->forward(last);
     }
   }
-  output.logits = head_->forward(last);
+  output.logits = through_layers(*head_, last);
   return output;
 }
 

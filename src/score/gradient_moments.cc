@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "nascent/core/error.h"
+#include "nascent/score/engine_gradients.h"
 #include "nascent/score/sample_gradients.h"
 
 namespace nascent {
@@ -22,15 +23,12 @@ at::Tensor over_pixels(const at::Tensor& x) { return x.dim() == 4 ? x.sum({2, 3}
 
 class PiecePass {
  public:
-  PiecePass(const Tape& tape, const Trace& trace, const PieceVisitor& visit)
-      : tape_(tape), trace_(trace), visit_(visit) {}
+  PiecePass(const Tape& tape, const PieceVisitor& visit) : tape_(tape), visit_(visit) {}
 
-  void step(size_t i, const at::Tensor& gradient) const {
-    const Step& step = tape_.steps()[i];
-    const at::Tensor& x = trace_.values[step.in[0]];
+  void step(const Step& step, const at::Tensor& x, const Trace::Norm& norm, const at::Tensor& gradient) const {
     if (step.bias.defined()) whole(step, "bias", step.bias, over_pixels(gradient));
     if (step.scale.defined()) {
-      whole(step, "weight", step.scale, over_pixels(gradient * normalised(x, trace_.norms[i])));
+      whole(step, "weight", step.scale, over_pixels(gradient * normalised(x, norm)));
     }
     if (!step.weight.defined()) return;
     ParameterPiece piece = piece_of(step, "weight", step.weight);
@@ -58,9 +56,21 @@ class PiecePass {
   }
 
   const Tape& tape_;
-  const Trace& trace_;
   const PieceVisitor& visit_;
 };
+
+BatchMoments moments_of_piece(const ParameterPiece& piece) {
+  const at::Tensor squares = piece.gradients.square().sum(1, false, at::kDouble);
+  const at::Tensor mean = piece.gradients.mean(0, false, at::kDouble);
+  const at::Tensor apart = piece.gradients - mean.to(piece.gradients.scalar_type());
+  return {.layer = piece.layer,
+          .parameter = piece.parameter,
+          .sizes = piece.sizes,
+          .first = piece.first,
+          .mean = piece.in_order(mean),
+          .squares = {squares.data_ptr<double>(), squares.data_ptr<double>() + squares.numel()},
+          .deviations = apart.square().sum(at::kDouble).item<double>()};
+}
 
 }  // namespace
 
@@ -69,37 +79,51 @@ at::Tensor ParameterPiece::in_order(const at::Tensor& row) const {
 }
 
 void for_each_sample_gradient(const Tape& tape, const Trace& trace, const at::Tensor& seed, const PieceVisitor& visit) {
-  const PiecePass pass(tape, trace, visit);
+  const PiecePass pass(tape, visit);
   backward(
-      tape, trace, seed, Statistics::constant, [&](size_t i, const at::Tensor& gradient) { pass.step(i, gradient); },
+      tape, trace, seed, Statistics::constant,
+      [&](size_t i, const at::Tensor& gradient) {
+        const Step& step = tape.steps()[i];
+        pass.step(step, trace.values[step.in[0]], trace.norms[i], gradient);
+      },
       /*to_image=*/false, Visits::parameters);
+}
+
+void for_each_moment(const Tape& tape, const Step& step, const at::Tensor& x, const Trace::Norm& norm,
+                     const at::Tensor& gradient, const MomentsVisitor& visit) {
+  const PieceVisitor piece = [&](const ParameterPiece& found) { visit(moments_of_piece(found)); };
+  PiecePass(tape, piece).step(step, x, norm, gradient);
+}
+
+GradientMoments::GradientMoments(const Tape& tape, Network& network) : tape_(tape) {
+  if (EngineGradients::can_compute(tape, network)) engine_ = std::make_shared<EngineGradients>(tape, network);
 }
 
 void GradientMoments::add(const at::Tensor& images, const at::Tensor& labels) {
   if (!tape_.is_connected()) fail("No path leads from the images to the logits, so there are no gradients.");
-  at::NoGradGuard no_grad;
-  const Trace trace = forward(tape_, images);
-  const at::Tensor seed = cross_entropy_seed(trace.values[tape_.logits()], labels);
-  for_each_sample_gradient(tape_, trace, seed, [&](const ParameterPiece& piece) { add(piece); });
+  if (engine_) {
+    engine_->for_each_moment(images, labels, [&](const BatchMoments& batch) { add(batch); });
+  } else {
+    at::NoGradGuard no_grad;
+    const Trace trace = forward(tape_, images);
+    const at::Tensor seed = cross_entropy_seed(trace.values[tape_.logits()], labels);
+    for_each_sample_gradient(tape_, trace, seed, [&](const ParameterPiece& piece) { add(moments_of_piece(piece)); });
+  }
   images_ += images.size(0);
 }
 
 // Deviations are taken from the batch's own mean and moved to the common one (Chan, Golub and LeVeque), so that little
 // is lost where the variance is small beside the mean.
-void GradientMoments::add(const ParameterPiece& piece) {
-  const int64_t count = piece.gradients.size(0), numbers = piece.gradients.size(1);
-  LayerSums& layer = layers_[piece.layer];
+void GradientMoments::add(const BatchMoments& batch) {
+  const auto count = static_cast<int64_t>(batch.squares.size());
+  LayerSums& layer = layers_[batch.layer];
   layer.squared_norms.resize(images_ + count);
-  const at::Tensor squares = piece.gradients.square().sum(1, false, at::kDouble);
-  for (int64_t i = 0; i < count; ++i) layer.squared_norms[images_ + i] += squares.data_ptr<double>()[i];
-  const at::Tensor own = piece.gradients.mean(0, false, at::kDouble);
-  layer.deviations +=
-      (piece.gradients - own.to(piece.gradients.scalar_type())).square().sum(at::kDouble).item<double>();
-  at::Tensor& mean = means_.try_emplace(piece.parameter, at::zeros(piece.sizes, at::kDouble)).first->second;
-  at::Tensor common = mean.view({-1}).narrow(0, piece.first, numbers);
-  const at::Tensor apart = piece.in_order(own) - common;
+  for (int64_t i = 0; i < count; ++i) layer.squared_norms[images_ + i] += batch.squares[i];
+  at::Tensor& mean = means_.try_emplace(batch.parameter, at::zeros(batch.sizes, at::kDouble)).first->second;
+  at::Tensor common = mean.view({-1}).narrow(0, batch.first, batch.mean.numel());
+  const at::Tensor apart = batch.mean - common;
   const double share = static_cast<double>(count) / static_cast<double>(images_ + count);
-  layer.deviations += static_cast<double>(images_) * share * apart.square().sum().item<double>();
+  layer.deviations += batch.deviations + static_cast<double>(images_) * share * apart.square().sum().item<double>();
   common.add_(apart, share);
 }
 

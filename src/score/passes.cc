@@ -86,17 +86,21 @@ ChannelValues values_of(const at::Tensor& x) {
   return {numbers.data_ptr<double>(), numbers.data_ptr<double>() + numbers.numel()};
 }
 
+ChannelValues rates(const ChannelValues& variance) {
+  ChannelValues rate(variance.size());
+  for (size_t c = 0; c < rate.size(); ++c) rate[c] = 1 / std::sqrt(variance[c] + kNormEpsilon);
+  return rate;
+}
+
 // The normalised images, scaled and shifted: factor * x + constant.
 at::Tensor normalise(const Step& step, const at::Tensor& x, bool running, Trace::Norm& norm) {
   if (running) {
-    norm.mean = values_of(step.running_mean);
-    norm.variance = values_of(step.running_var);
+    norm = running_norm(step);
   } else {
     std::tie(norm.mean, norm.variance) = channel_moments(x);
+    norm.rate = rates(norm.variance);
   }
   const size_t channels = norm.mean.size();
-  norm.rate.resize(channels);
-  for (size_t c = 0; c < channels; ++c) norm.rate[c] = 1 / std::sqrt(norm.variance[c] + kNormEpsilon);
   ChannelValues factor = norm.rate, constant(channels);
   if (step.scale.defined()) {
     const ChannelValues scale = values_of(step.scale);
@@ -319,6 +323,12 @@ class BackwardPass {
 };
 
 }  // namespace
+
+Trace::Norm running_norm(const Step& step) {
+  Trace::Norm norm{.mean = values_of(step.running_mean), .variance = values_of(step.running_var), .rate = {}};
+  norm.rate = rates(norm.variance);
+  return norm;
+}
 
 int64_t Trace::bytes() const {
   int64_t sum = 0;

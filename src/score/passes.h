@@ -34,6 +34,9 @@ Trace forward(const Tape& tape, const at::Tensor& images, Keep keep = Keep::need
 // image's logit depends on is that image alone, and one backward pass gives the gradients of all images apart.
 enum class Statistics { coupled, constant };
 
+// That of a batch norm's running statistics.
+Trace::Norm running_norm(const Step& step);
+
 // Called at every convolution and linear layer (Visits::weights), and at every affine batch norm too
 // (Visits::parameters), with the gradient of its output.
 using WeightVisitor = std::function<void(size_t step, const at::Tensor& gradient)>;

@@ -6,6 +6,7 @@
 
 #include <cmath>
 #include <limits>
+#include <stdexcept>
 
 #include "kernels/random_cell.h"
 #include "nascent/kernels/isa.h"
@@ -32,6 +33,7 @@ std::vector<Sample> samples() {
         pass.training = seed % 7 != 1;
         pass.keep = seed % 6 != 2;
         pass.weights_per_image = seed % 3 == 1;
+        pass.inputs_only = !pass.training && seed % 2 == 0;
         std::string name = fmt::format("sample {}: {} channels, {}x{}, {}, K={}", seed, channels, height, width,
                                        reduction ? "reduction" : "normal", partial);
         samples.push_back({std::move(name), random_cell({seed, channels, height, width, reduction, partial}), pass});
@@ -98,6 +100,72 @@ TEST_F(CellRunTest, ResultsDoNotDependOnWhatMemoryHeld) {
     const PassResult first = run_random_pass(sample.program, sample.pass);
     for (const auto& [name, values] : first) EXPECT_TRUE(std::isfinite(norm_of(values))) << name;
     EXPECT_EQ(run_random_pass(sample.program, sample.pass), first);  // in the memory of the first
+  }
+}
+
+const std::vector<float>& result_named(const PassResult& result, const std::string& name) {
+  for (const auto& [own, values] : result) {
+    if (own == name) return values;
+  }
+  throw std::logic_error("no result is named " + name);
+}
+
+// What is kept, and how norms are applied, depends on whether gradients of parameters are wanted; the gradients of
+// inputs do not.
+TEST_F(CellRunTest, GradientsOfInputsAloneAreThoseOfAPassThatGivesAll) {
+  for (Sample& sample : samples()) {
+    SCOPED_TRACE(sample.name);
+    sample.pass.keep = true;
+    sample.pass.training = false;
+    for (const int threads : {1, 2}) {
+      sample.pass.threads = threads;
+      sample.pass.inputs_only = false;
+      const PassResult all = run_random_pass(sample.program, sample.pass);
+      sample.pass.inputs_only = true;
+      for (const auto& [name, values] : run_random_pass(sample.program, sample.pass)) {
+        const std::vector<float>& expected = result_named(all, name);
+        EXPECT_LT(distance(values, expected), 1e-5 * std::max(norm_of(expected), 0.1)) << name;
+      }
+    }
+  }
+}
+
+// Squared norms and deviations, from passes of one image each.
+TEST_F(CellRunTest, MomentsOfSingleImagesAreThoseOfPassesOfOneImage) {
+  constexpr int kImages = 5;
+  for (uint64_t seed = 0; seed < 24; ++seed) {
+    const int channels = seed % 4 == 0 ? 8 : seed % 4 == 1 ? 3 : seed % 4 == 2 ? 16 : 6;
+    const CellProgram program = random_cell({.seed = seed,
+                                             .channels = channels,
+                                             .height = 8,
+                                             .width = seed % 2 == 0 ? 8 : 5,
+                                             .reduction = seed % 3 == 0,
+                                             .plain = false});
+    RandomPassOptions pass{.seed = seed, .images = 1, .training = false, .drawn = kImages};
+    std::vector<PassResult> single;
+    for (pass.first_image = 0; pass.first_image < kImages; ++pass.first_image)
+      single.push_back(run_random_pass(program, pass));
+    pass.images = kImages;
+    pass.first_image = 0;
+    pass.samples = true;
+    pass.threads = seed % 2 == 0 ? 1 : 2;
+    const PassResult together = run_random_pass(program, pass);
+    const std::vector<float>&squares = result_named(together, "squares"),
+          &deviations = result_named(together, "deviations");
+    for (size_t p = 0; p < program.parameters.size(); ++p) {
+      const std::string name = fmt::format("gradient of parameter {}", p);
+      const std::vector<float>& sum = result_named(together, name);
+      double expected = 0, mean_square = 0;
+      for (int n = 0; n < kImages; ++n) {
+        std::vector<float> own = result_named(single[n], name);
+        const double square = norm_of(own) * norm_of(own);
+        EXPECT_NEAR(squares[p * kImages + n], square, 1e-4 * square + 1e-6) << name << " of image " << n;
+        mean_square += square / kImages;
+        for (size_t i = 0; i < own.size(); ++i) own[i] -= sum[i] / kImages;
+        expected += norm_of(own) * norm_of(own);
+      }
+      EXPECT_NEAR(deviations[p], expected, 1e-4 * (expected + mean_square) + 1e-6) << name;
+    }
   }
 }
 

@@ -100,7 +100,7 @@ class Builder {
         if (stride == 1) return read;
         return normalised(added({.input = rectified(read), .dense = {{0, 0}, {1, 1}}, .halves = true}, c, 2));
       default:
-        return stride == 1 ? plain(read) : pool(read, stride);
+        return stride == 1 && options_.plain ? plain(read) : pool(read, stride);
     }
   }
 
@@ -204,11 +204,20 @@ class Pass {
     return values;
   }
 
+  std::vector<float> numbers_of_images(size_t per_image) {
+    const std::vector<float> all = numbers(std::max(options_.drawn, options_.images) * per_image, 1);
+    const auto first = all.begin() + static_cast<ptrdiff_t>(options_.first_image * per_image);
+    return {first, first + static_cast<ptrdiff_t>(options_.images * per_image)};
+  }
+
   ForwardCall forward_call() {
-    ForwardCall call{
-        .images = options_.images, .threads = options_.threads, .training = options_.training, .keep = options_.keep};
+    ForwardCall call{.images = options_.images,
+                     .threads = options_.threads,
+                     .training = options_.training,
+                     .keep = options_.keep,
+                     .inputs_only = options_.inputs_only};
     for (int v = 0; v < program_.inputs; ++v)
-      inputs_.push_back(numbers(options_.images * program_.values[v].pixels() * program_.values[v].channels, 1));
+      inputs_.push_back(numbers_of_images(program_.values[v].pixels() * program_.values[v].channels));
     // Away from zero: with one input channel, a batch norm divides by its weight.
     for (const int64_t elements : program_.parameters) {
       parameters_.push_back(numbers(elements, 0.3));
@@ -236,21 +245,28 @@ class Pass {
   }
 
   void backward(CellRun& run, size_t outputs) {
-    const std::vector<float> outer = numbers(outputs, 1);
+    const std::vector<float> outer = numbers_of_images(outputs / options_.images);
     std::vector<std::vector<float>> inputs = inputs_, parameters = parameters_;
     std::vector<float> weights(weights_.size(), 0.0f);
-    BackwardCall call{.output_gradient = outer.data(), .weights = weights.data()};
+    SampleMoments samples;
+    BackwardCall call{.output_gradient = outer.data()};
+    if (options_.samples) call.samples = &samples;
+    if (!options_.inputs_only) call.weights = weights.data();
     for (auto& input : inputs) call.inputs.push_back(input.data());
-    for (auto& parameter : parameters) call.parameters.push_back(parameter.data());
+    for (auto& parameter : parameters) call.parameters.push_back(options_.inputs_only ? nullptr : parameter.data());
     for (const Unit& unit : program_.units) {
       if (unit.kind == Unit::Kind::plain) call.plain.push_back(plain_backward(parameters[unit.parameters[0]].data()));
     }
     run.backward(call);
     for (size_t i = 0; i < inputs.size(); ++i)
       result_.emplace_back(fmt::format("gradient of input {}", i), std::move(inputs[i]));
+    if (options_.inputs_only) return;
     for (size_t i = 0; i < parameters.size(); ++i)
       result_.emplace_back(fmt::format("gradient of parameter {}", i), std::move(parameters[i]));
     result_.emplace_back("gradient of weights", std::move(weights));
+    if (!options_.samples) return;
+    result_.emplace_back("squares", std::vector<float>(samples.squares.begin(), samples.squares.end()));
+    result_.emplace_back("deviations", std::vector<float>(samples.deviations.begin(), samples.deviations.end()));
   }
 
   const CellProgram& program_;

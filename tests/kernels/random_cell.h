@@ -15,16 +15,22 @@ struct RandomCellOptions {
   int channels = 4, height = 6, width = 6;
   bool reduction = false;
   int partial = 1;
+  bool plain = true;
 };
 
 // Two inputs of any number of channels, preprocessed; two nodes with two edges of two candidates each: separable,
-// dilated, dense and bare depthwise convolutions, pools, skip connections, factorised reduces and plain units.
+// dilated, dense and bare depthwise convolutions, pools, skip connections, factorised reduces and, if wanted, plain
+// units.
 CellProgram random_cell(const RandomCellOptions& options);
 
 struct RandomPassOptions {
   uint64_t seed = 0;
   int images = 2, threads = 1;
   bool training = true, keep = true, weights_per_image = false;
+  bool inputs_only = false;  // no other gradients are asked for
+  bool samples = false;      // moments of single images' gradients too
+  int first_image = 0;       // of those that are drawn; so `images` of them are run
+  int drawn = 0;             // 0: as many as are run
 };
 
 // What a pass gives, by name. Plain units compute 2 x + b.

@@ -49,8 +49,9 @@ struct Case {
   bool weighted_edges = false;
   double drop_path = 0;
   std::vector<std::vector<int>> active{};
-  int plain = 0;  // units that LibTorch computes
-  int only = -1;  // the gradient that is asked for, -1: all
+  int plain = 0;        // units that LibTorch computes
+  int only = -1;        // the gradient that is asked for, -1: all
+  bool frozen = false;  // nothing but the inputs has gradients
 };
 
 int plain_units(const kernels::CellProgram& program) {
@@ -117,6 +118,12 @@ Result run(const Case& test, Engine engine, at::ScalarType type) {
   }
   if (edges > 0 && test.weighted_edges) mixture.edges = random_tensor({edges}, 21).abs().to(type).requires_grad_();
   mixture.active = test.active;
+  if (test.frozen) {
+    for (at::Tensor& weights : std::vector{mixture.ops, mixture.edges}) {
+      if (weights.defined()) weights.requires_grad_(false);
+    }
+    for (at::Tensor parameter : cell.parameters()) parameter.requires_grad_(false);
+  }
   CellContext context{
       .mixture = cell.is_mixed() ? &mixture : nullptr, .drop_path = test.drop_path, .seed = 7, .step = 3, .cell = 1};
   EXPECT_EQ(plain_units(*lower(test.plan, lowering_key(context.mixture, cell.drops(context))).program), test.plain);
@@ -130,9 +137,11 @@ Result run(const Case& test, Engine engine, at::ScalarType type) {
     names.push_back("input" + std::to_string(i));
     wanted.push_back(inputs[i]);
   }
-  if (mixture.ops.defined()) names.push_back("ops"), wanted.push_back(mixture.ops);
-  if (mixture.edges.defined()) names.push_back("edges"), wanted.push_back(mixture.edges);
-  for (const auto& item : cell.named_parameters()) names.push_back(item.key()), wanted.push_back(item.value());
+  if (!test.frozen) {
+    if (mixture.ops.defined()) names.push_back("ops"), wanted.push_back(mixture.ops);
+    if (mixture.edges.defined()) names.push_back("edges"), wanted.push_back(mixture.edges);
+    for (const auto& item : cell.named_parameters()) names.push_back(item.key()), wanted.push_back(item.value());
+  }
   if (test.only >= 0) {
     names = {names[test.only]};
     wanted = {wanted[test.only]};
@@ -307,6 +316,47 @@ TEST(FusedCell, DerivedNetworksWithDropPath) {
   expect_same("NASNet", network_cells("nasnet", find_genotype("nasnet"), 4, {3, 10, 8}));
 }
 
+// As in attacks: where nothing but inputs has gradients, norms become part of weights in evaluation mode, and hardly
+// anything is kept.
+void freeze(Case& test) {
+  test.training = false;
+  test.frozen = true;
+}
+
+TEST(FusedCell, GradientsOfInputsAlone) {
+  for (const int channels : {1, 3, 7, 16})
+    expect_same(fmt::format("darts C={}", channels), supernet_cells("darts", channels, {3, 9, 6}), freeze);
+  for (const std::string space :
+       {"darts-s1", "darts-s2", "nasbench201", "nasbench1shot1-s1", "nasbench1shot1-s2", "nasbench1shot1-s3"}) {
+    expect_same(space, supernet_cells(space, 6, {3, 8, 6}), [](Case& test) {
+      freeze(test);
+      test.weighted_edges = true;
+    });
+  }
+  expect_same("K=4", supernet_cells("darts", 16, {3, 8, 7}, 4), freeze);
+  expect_same("K=3 on NAS-Bench-201", supernet_cells("nasbench201", 9, {3, 6, 6}, 3), freeze);
+  expect_same("in training mode", {supernet_cells("darts", 8, {3, 8, 8}).front()}, [](Case& test) {
+    freeze(test);
+    test.training = true;
+  });
+}
+
+TEST(FusedCell, GradientsOfInputsAloneOfDerivedNetworks) {
+  for (const std::string name : {"darts-v2", "snas"})
+    expect_same(name, network_cells("darts", find_genotype(name), 9, {3, 8, 8}), freeze);
+  expect_same("NASNet", network_cells("nasnet", find_genotype("nasnet"), 4, {3, 10, 8}), freeze);
+  expect_same("drop-path", network_cells("darts", find_genotype("darts-v2"), 8, {3, 8, 8}), [](Case& test) {
+    freeze(test);
+    test.drop_path = 0.3;
+    test.images = 4;
+  });
+  RandomStream random(1, "frozen");
+  for (const auto& [space, channels] : {std::pair("nasbench101", 10), {"nasbench201", 16}, {"darts", 12}}) {
+    for (int sample = 0; sample < 3; ++sample)
+      expect_same(space, network_cells(space, find_space(space)->sample(random), channels, {3, 12, 8}), freeze);
+  }
+}
+
 TEST(FusedCell, EveryInstructionSetGivesTheSame) {
   const std::string before = kernels::isa();
   for (const std::string& isa : kernels::supported_isas()) {
@@ -410,6 +460,11 @@ TEST(FusedCell, PlainOperationsInAFusedCell) {
       {.name = "whole vectors, drop-path", .plan = cell_with(grouped, 16), .images = 5, .drop_path = 0.3, .plain = 3});
   expect_same({.name = "weights per image", .plan = cell_with(grouped, 16), .per_image = true, .plain = 3});
   expect_same({.name = "sampled", .plan = cell_with(grouped, 16), .active = {{1}, {0}, {0, 1}}, .plain = 2});
+}
+
+TEST(FusedCell, GradientsOfInputsAloneThroughPlainOperations) {
+  for (const auto& [name, stages] : plain_operations(6))
+    expect_same({.name = name, .plan = cell_with(stages), .training = false, .plain = 3, .frozen = true});
 }
 
 TEST(FusedCell, PlainPreprocessingShortcutAndBypass) {

@@ -5,6 +5,8 @@
 
 #include <cmath>
 
+#include "nascent/nn/engine.h"
+#include "nascent/score/engine_gradients.h"
 #include "score/samples.h"
 
 namespace nascent {
@@ -151,6 +153,69 @@ TEST(GradientMoments, HoldInSinglePrecision) {
   GradientMoments moments(tape);
   moments.add(trained.batch.images.to(at::kFloat), trained.batch.labels);
   EXPECT_NEAR(moments.total().variance, variance, 1e-4 * variance);
+}
+
+// The engine's own figures against those of the tape in double: whole, by layer, by image and by parameter, over
+// batches that do not fill its groups of images.
+TEST_P(GradientMomentsOf, TheEngineGivesWhatTheTapeGives) {
+  Trained trained(GetParam(), 21);
+  const Tape exact(trained.network);
+  GradientMoments expected(exact);
+  expected.add(trained.batch.images, trained.batch.labels);
+  trained.network.to(torch::kFloat);
+  const Tape tape(trained.network);
+  ASSERT_TRUE(EngineGradients::can_compute(tape, trained.network));
+  GradientMoments moments(tape, trained.network);
+  const at::Tensor images = trained.batch.images.to(at::kFloat);
+  for (const auto& [first, count] : {std::pair{0, 11}, std::pair{11, 1}, std::pair{12, 9}}) {
+    moments.add(images.narrow(0, first, count), trained.batch.labels.narrow(0, first, count));
+  }
+  const double variance = expected.total().variance, square = expected.total().mean_square;
+  EXPECT_EQ(moments.images(), 21);
+  EXPECT_NEAR(moments.total().variance, variance, 1e-4 * variance);
+  EXPECT_NEAR(moments.total().mean_square, square, 1e-4 * square);
+  const auto layers = expected.layers(), own_layers = moments.layers();
+  ASSERT_EQ(layers.size(), own_layers.size());
+  for (const auto& [name, layer] : layers) {
+    ASSERT_TRUE(own_layers.contains(name)) << name;
+    EXPECT_NEAR(own_layers.at(name).variance, layer.variance, 1e-3 * layer.variance + 1e-6 * variance) << name;
+  }
+  for (int64_t i = 0; i < 21; ++i)
+    EXPECT_NEAR(moments.squared_norms()[i], expected.squared_norms()[i], 1e-3 * square) << i;
+  ASSERT_EQ(moments.mean().size(), expected.mean().size());
+  for (const auto& [name, mean] : expected.mean()) {
+    const double apart = (moments.mean().at(name) - mean).norm().item<double>();
+    EXPECT_LT(apart, 1e-4 * (mean.norm().item<double>() + std::sqrt(square))) << name;
+  }
+}
+
+TEST(GradientMoments, OfTheEngineAreZeroForCopiesOfOneImage) {
+  Trained trained("darts-v2", 1);
+  trained.network.to(torch::kFloat);
+  const Tape tape(trained.network);
+  GradientMoments moments(tape, trained.network);
+  const at::Tensor images = trained.batch.images.to(at::kFloat);
+  for (int batch = 0; batch < 2; ++batch)
+    moments.add(images.expand({12, -1, -1, -1}), trained.batch.labels.expand({12}));
+  EXPECT_GT(moments.total().mean_square, 1e-3);
+  EXPECT_LT(moments.total().variance, 1e-11 * moments.total().mean_square);
+}
+
+// In double, by the plain operations, and where a cell has an operation that LibTorch computes, the tape does it.
+TEST(GradientMoments, LeaveToTheTapeWhatTheEngineCannotDo) {
+  Trained trained("darts-v2", 2);
+  EXPECT_FALSE(EngineGradients::can_compute(Tape(trained.network), trained.network));
+  trained.network.to(torch::kFloat);
+  EXPECT_TRUE(EngineGradients::can_compute(Tape(trained.network), trained.network));
+  {
+    const EngineScope scope(Engine::reference);
+    EXPECT_FALSE(EngineGradients::can_compute(Tape(trained.network), trained.network));
+  }
+  trained.network.train();
+  EXPECT_FALSE(EngineGradients::can_compute(Tape(trained.network), trained.network));
+  trained.network.eval();
+  trained.network.parameters()[5].requires_grad_(false);
+  EXPECT_FALSE(EngineGradients::can_compute(Tape(trained.network), trained.network));
 }
 
 TEST(GradientMoments, KnowTheClassifierWhereNoPathLeadsToIt) {
