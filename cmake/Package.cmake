@@ -26,8 +26,14 @@ if(Python3_VERSION_MINOR)
   string(REPLACE "python3, " "python3 (>= 3.${Python3_VERSION_MINOR}), python3 (<< 3.${next}), "
          CPACK_DEBIAN_PYTHON_PACKAGE_DEPENDS "${CPACK_DEBIAN_PYTHON_PACKAGE_DEPENDS}")
 endif()
+set(CPACK_DEBIAN_UNSPECIFIED_PACKAGE_CONTROL_EXTRA ${PROJECT_SOURCE_DIR}/cmake/triggers)  # the library is new to the loader
+# Every package has a changelog in Debian's form; without a date of the build, so that the same source gives the same file.
+configure_file(${PROJECT_SOURCE_DIR}/cmake/debian-changelog.in ${PROJECT_BINARY_DIR}/changelog @ONLY)
+execute_process(COMMAND gzip -9nkf ${PROJECT_BINARY_DIR}/changelog COMMAND_ERROR_IS_FATAL ANY)
+install(FILES ${PROJECT_BINARY_DIR}/changelog.gz DESTINATION ${CMAKE_INSTALL_DOCDIR})
 if(TARGET nascent_python)
-  install(FILES ${PROJECT_SOURCE_DIR}/cmake/copyright DESTINATION share/doc/python3-nascent COMPONENT python)
+  install(FILES ${PROJECT_SOURCE_DIR}/cmake/copyright ${PROJECT_BINARY_DIR}/changelog.gz
+          DESTINATION share/doc/python3-nascent COMPONENT python)
 endif()
 set(CPACK_STRIP_FILES ON)
 include(CPack)
