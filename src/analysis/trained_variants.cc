@@ -4,11 +4,13 @@
 #include <map>
 #include <set>
 
+#include "nascent/cluster/ranks.h"
 #include "nascent/core/error.h"
 #include "nascent/core/files.h"
 #include "nascent/core/log.h"
 #include "nascent/data/image_data.h"
 #include "nascent/run/event_store.h"
+#include "nascent/train/parts_ahead.h"
 
 namespace nascent {
 namespace {
@@ -57,16 +59,21 @@ std::vector<NamedVariant> variants_of(const TrainedVariantsOptions& options) {
   return all;
 }
 
-TrainedVariant train_one(const TrainedVariantsOptions& options, const std::string& base, const Variant& variant,
-                         double rate, int64_t seed, Session& session) {
-  TrainedVariant trained{base, variant, rate, seed};
-  trained.folder = part_name(variant.name, rate, seed);
+TrainingOptions training_of_variant(const TrainedVariantsOptions& options, const Variant& variant, double rate,
+                                    int64_t seed, const Session& session) {
   TrainingOptions training = options.training;
   training.genotype = (session.directory().path() / "genotypes" / (variant.name + ".json")).string();
   training.train.optimizer.lr = rate;
   training.run.seed = seed;
+  return training;
+}
+
+TrainedVariant train_one(const TrainedVariantsOptions& options, const std::string& base, const Variant& variant,
+                         double rate, int64_t seed, Session& session) {
+  TrainedVariant trained{base, variant, rate, seed};
+  trained.folder = part_name(variant.name, rate, seed);
   try {
-    session.part(trained.folder, {.verb = "train"}, training,
+    session.part(trained.folder, {.verb = "train"}, training_of_variant(options, variant, rate, seed, session),
                  [](const TrainingOptions& own, Session& part) { train(own, part); });
   } catch (const Error& error) {
     // A rate that is too high for a cell is a finding, not a failure; anything else is one.
@@ -161,7 +168,9 @@ void TrainedVariantsOptions::check() const {
 void check_trainings(const TrainedVariantsOptions& options) {
   options.check();
   const ImageData data(options.training.data, static_cast<uint64_t>(options.training.run.seed));
-  for (const auto& [base, variant] : variants_of(options)) {
+  const std::vector<NamedVariant> variants = variants_of(options);
+  cluster::require_work(static_cast<int64_t>(variants.size() * options.rates.size()) * options.seeds, "trainings");
+  for (const auto& [base, variant] : variants) {
     plan_network(*find_space(variant.genotype.space), variant.genotype, options.training.network, data.shape(),
                  data.classes());
   }
@@ -171,15 +180,28 @@ std::vector<TrainedVariant> train_variants(const TrainedVariantsOptions& options
   options.check();
   const auto folder = session.directory().path() / "genotypes";
   std::filesystem::create_directories(folder);
-  std::vector<TrainedVariant> all;
-  for (const auto& [base, variant] : variants_of(options)) {
-    write_file(folder / (variant.name + ".json"), to_text(variant.genotype, "json"));
-    for (const double rate : options.rates) {
-      for (int64_t seed = 0; seed < options.seeds; ++seed) {
-        all.push_back(train_one(options, base, variant, rate, options.training.run.seed + seed, session));
+  const std::vector<NamedVariant> variants = variants_of(options);
+  const auto for_each = [&](const auto& act) {
+    for (const NamedVariant& named : variants) {
+      for (const double rate : options.rates) {
+        for (int64_t seed = 0; seed < options.seeds; ++seed) act(named, rate, options.training.run.seed + seed);
       }
     }
+  };
+  // Where there are several ranks, they are trained side by side.
+  PartsAhead ahead(session, options.training.run, options.training.data);
+  for (const auto& [base, variant] : variants) {
+    write_file(folder / (variant.name + ".json"), to_text(variant.genotype, "json"));
   }
+  for_each([&](const NamedVariant& named, double rate, int64_t seed) {
+    ahead.add(part_name(named.variant.name, rate, seed), {.verb = "train"},
+              training_of_variant(options, named.variant, rate, seed, session));
+  });
+  ahead.run();
+  std::vector<TrainedVariant> all;
+  for_each([&](const NamedVariant& named, double rate, int64_t seed) {
+    all.push_back(train_one(options, named.base, named.variant, rate, seed, session));
+  });
   return all;
 }
 

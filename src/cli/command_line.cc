@@ -7,6 +7,7 @@
 #include <new>
 
 #include "nascent/cli/help.h"
+#include "nascent/cli/leads.h"
 #include "nascent/cli/moved.h"
 #include "nascent/cli/partly_done.h"
 #include "nascent/cli/verb.h"
@@ -206,6 +207,7 @@ int run_verb(const std::string& name, std::vector<std::string> words) {
   invocation.scale = request.scale;
   catch_interrupts();
   resolve(request, invocation, *verb, table);
+  if (!leads(*verb, invocation)) return 0;
   const auto print = [&](const Json& result) {
     if (invocation.json) std::cout << result.dump(2) << std::endl;
   };

@@ -20,6 +20,7 @@ double peak_megabytes() {
 class ScoreVerb : public Verb {
  public:
   std::string arguments() const override { return "[GENOTYPE...]"; }
+  bool spreads() const override { return true; }
 
   void declare(OptionTable& table) override {
     auto section = table.section("score", "Training-free scores of architectures.");

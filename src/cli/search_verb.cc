@@ -12,6 +12,7 @@ class SearchVerb : public Verb {
  public:
   bool resumable() const override { return true; }
   bool scalable() const override { return true; }
+  bool spreads() const override { return true; }
   bool scales_itself() const override { return !options_.comparison.recipes.empty(); }
   void declare(OptionTable& table) override { options_.declare(table); }
 

@@ -58,6 +58,8 @@ class Verb {
   // Whether the verb passes --scale on by itself, to what it runs.
   virtual bool scales_itself() const { return false; }
   virtual ScaleLimits scale_limits() const { return {}; }
+  // Whether its work can be spread over processes (cluster/ranks.h).
+  virtual bool spreads() const { return false; }
   virtual Json run(const Invocation& invocation) = 0;
 };
 

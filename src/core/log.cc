@@ -4,6 +4,9 @@
 #include <spdlog/spdlog.h>
 
 #include <cstdlib>
+#include <mutex>
+
+#include "nascent/core/last_error.h"
 
 namespace nascent::log {
 namespace {
@@ -35,13 +38,25 @@ spdlog::level::level_enum spdlog_level(Level level) {
   return spdlog::level::info;
 }
 
+std::mutex last_mutex;
+std::string last;
+
 }  // namespace
+
+std::string last_error() {
+  const std::lock_guard lock(last_mutex);
+  return last;
+}
 
 void set_level(Level level) { logger().set_level(spdlog_level(level)); }
 bool shows(Level level) { return logger().should_log(spdlog_level(level)); }
 
 void write(Level level, const std::string& message) {
   const char* prefix = level == Level::error ? "error: " : level == Level::warning ? "warning: " : "";
+  if (level == Level::error) {
+    const std::lock_guard lock(last_mutex);
+    last = message;
+  }
   logger().log(spdlog_level(level), "{}{}", prefix, message);
 }
 

@@ -6,12 +6,14 @@
 #include <mutex>
 #include <thread>
 
+#include "nascent/cluster/ranks.h"
 #include "nascent/core/error.h"
 #include "nascent/core/log.h"
 #include "nascent/data/image_data.h"
 #include "nascent/ensemble/member_images.h"
 #include "nascent/run/ensemble_figures.h"
 #include "nascent/train/model_data.h"
+#include "nascent/train/parts_ahead.h"
 
 namespace nascent {
 
@@ -45,6 +47,12 @@ class EnsembleTraining {
       : options_(options), session_(session), ensemble_(EnsembleDescription::load(options.ensemble)) {}
 
   void begin() {
+    const bool snapshots = ensemble_.kind == MemberKind::snapshots;
+    cluster::require_work(snapshots ? 1 : static_cast<int64_t>(ensemble_.members.size()), "members to train");
+    if (cluster::size() > 1 && options_.at_once > 1) {
+      fail("--at-once {} trains members side by side in one process; with {} ranks, leave it out.", options_.at_once,
+           cluster::size());
+    }
     session_.begin(ensemble_.members.front().space, {{"Ensemble", options_.ensemble},
                                                      {"Members of", kind_name(ensemble_.kind)},
                                                      {"Data set", options_.training.data.name}});
@@ -91,6 +99,9 @@ class EnsembleTraining {
   // Some at a time. What is the ensemble's own run is touched by one thread after another.
   Json train_members(EnsembleModel& model) {
     const size_t count = ensemble_.members.size();
+    PartsAhead ahead(session_, options_.training.run, options_.training.data);
+    for (size_t i = 0; i < count; ++i) ahead.add(member_folder(i), member_start(), training_of(i));
+    ahead.run();
     std::vector<Json> results(count);
     std::atomic<size_t> next{0};
     std::exception_ptr failure;
@@ -122,13 +133,16 @@ class EnsembleTraining {
     std::unique_lock lock(mutex_);
     log::info("Member {} of {}", index + 1, ensemble_.members.size());
     const bool alone = options_.at_once == 1;
-    return session_.part(member_folder(index),
-                         {.verb = "train", .command = session_.command(), .recipe = session_.start().recipe},
-                         training_of(index), [&](TrainingOptions options, Session& part) {
+    return session_.part(member_folder(index), member_start(), training_of(index),
+                         [&](TrainingOptions options, Session& part) {
                            lock.unlock();
                            if (!alone) options.run.threads = 1;
                            train(options, part);
                          });
+  }
+
+  SessionStart member_start() const {
+    return {.verb = "train", .command = session_.command(), .recipe = session_.start().recipe};
   }
 
   Json train_snapshots_of(EnsembleModel& model) {

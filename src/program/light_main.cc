@@ -10,8 +10,10 @@
 #include <filesystem>
 #include <thread>
 
+#include "nascent/cli/leads.h"
 #include "nascent/cli/verb.h"
 #include "nascent/cli/version.h"
+#include "nascent/cluster/launch.h"
 #include "nascent/core/error.h"
 #include "nascent/core/files.h"
 #include "nascent/core/text.h"
@@ -28,6 +30,9 @@ std::string version_details() {
       version(), NASCENT_TORCH_VERSION, kernels::isa(), std::thread::hardware_concurrency(), NASCENT_OPTIONAL);
 }
 
+// It runs alone: see run().
+bool leads(const Verb&, const Invocation&) { return true; }
+
 namespace {
 
 namespace fs = std::filesystem;
@@ -42,14 +47,16 @@ bool is_light(const std::vector<std::string>& words) {
 int run(const std::vector<std::string>& words, char** argv) {
   const fs::path whole =
       fs::read_symlink("/proc/self/exe").parent_path().parent_path() / "libexec/nascent/nascent-whole";
+  // One of several: the whole program knows who speaks.
+  const bool alone = !cluster::launch().several();
   const fs::path answer = whole.parent_path() / "answers" / answer_name(words);
-  if (fs::is_regular_file(answer)) {
+  if (alone && fs::is_regular_file(answer)) {
     const std::string text = read_file(answer);
     const bool written = std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0;
     if (!written) std::fprintf(stderr, "error: Standard output could not be written. Is the disk full?\n");
     return written ? 0 : 1;
   }
-  if (is_light(words)) return run_command_line(words);
+  if (alone && is_light(words)) return run_command_line(words);
   execv(whole.c_str(), argv);
   std::fprintf(stderr, "nascent: %s cannot be started. It belongs to the installation; install Nascent again.\n",
                whole.c_str());

@@ -2,6 +2,7 @@
 #include <cstring>
 
 #include "nascent/cli/verb.h"
+#include "nascent/cluster/ranks.h"
 #include "nascent/nn/threads.h"
 #include "nascent/program/answers.h"
 
@@ -13,5 +14,5 @@ int main(int argc, char** argv) {
     nascent::write_answers(argv[2]);
     return 0;
   }
-  return nascent::run_command_line({argv + 1, argv + argc});
+  return nascent::cluster::with_ranks([&] { return nascent::run_command_line({argv + 1, argv + argc}); });
 }

@@ -7,6 +7,8 @@
 #include <memory>
 
 #include "nascent/core/error.h"
+#include "nascent/core/log.h"
+#include "nascent/run/journal_mode.h"
 
 namespace nascent {
 namespace {
@@ -90,7 +92,17 @@ void EventStore::check_format() const {
 }
 
 void EventStore::prepare_for_writing() {
-  execute("PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;");
+  // A write-ahead log where it works; SQLite answers which journal it keeps, whatever was asked for.
+  const bool wanted = journal_mode_in(path_.parent_path()) == JournalMode::write_ahead;
+  Statement journal(prepare(wanted ? "PRAGMA journal_mode = WAL" : "PRAGMA journal_mode = DELETE"));
+  check(sqlite3_step(journal.get()), "write to");
+  const bool write_ahead = text_column(journal.get(), 0) == "wal";
+  journal.reset();
+  if (!write_ahead) {
+    log::info("{}: its file system has no shared memory, so events are kept with a rollback journal, which is slower.",
+              path_.string());
+  }
+  execute("PRAGMA synchronous = NORMAL;");
   execute(kSchema);
   insert_ = prepare("INSERT INTO event (kind, epoch, step, \"values\") VALUES (?, ?, ?, ?)");
 }

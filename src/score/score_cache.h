@@ -29,6 +29,11 @@ class ScoreCache {
   Scores find(const Genotype& genotype) const;
   // On disk when it returns.
   void add(const Genotype& genotype, const Scores& scores);
+  // Keeps scores in a file beside the cache, FILE.ahead, until their turn to be added has come: lines stand in the
+  // order of the work, however it was done. That file goes away with what it holds.
+  void keep_ahead(const Genotype& genotype, const Scores& scores);
+  // What was kept so and not added since, also by an earlier process.
+  Scores find_ahead(const Genotype& genotype) const;
 
   size_t size() const { return known_.size(); }
   const std::filesystem::path& path() const { return path_; }  // "" in memory
@@ -37,14 +42,17 @@ class ScoreCache {
   static std::string key(const Genotype& genotype);
 
  private:
+  using Table = std::map<std::string, Scores>;
+
   void read();
-  void append(const std::string& line) const;
+  void read_ahead();
+  std::filesystem::path ahead_path() const;
 
   std::filesystem::path path_;
   std::string header_;
-  int file_ = -1;
+  int file_ = -1, ahead_file_ = -1;
   mutable std::mutex mutex_;
-  std::map<std::string, Scores> known_;
+  Table known_, ahead_;
 };
 
 }  // namespace nascent

@@ -4,12 +4,12 @@
 #include <ATen/Parallel.h>
 
 #include <algorithm>
-#include <atomic>
-#include <thread>
+#include <map>
+#include <set>
 
+#include "nascent/cluster/ranks.h"
 #include "nascent/core/error.h"
 #include "nascent/core/files.h"
-#include "nascent/core/interrupt.h"
 #include "nascent/core/log.h"
 #include "nascent/core/progress.h"
 #include "nascent/nn/threads.h"
@@ -91,23 +91,23 @@ Scorer::Study Scorer::make_study(const ScoreOptions& options, int channels, int 
               .cache = std::make_unique<ScoreCache>()};
   study.source.network.channels = channels;
   study.source.network.auxiliary = false;
+  study.settings = {{"definitions", kDefinitions},
+                    {"space", setup_.space->name()},
+                    {"choices", fmt::format("{:08x}", crc32(describe_space(*setup_.space)))},
+                    {"skeleton", setup_.network.skeleton},
+                    {"channels", channels},
+                    {"cells", setup_.network.cells},
+                    {"classes", setup_.classes},
+                    {"batch", batch},
+                    {"images", fmt::format("{:08x}", fingerprint(study.batch.images))},
+                    {"labels", fmt::format("{:08x}", fingerprint(study.batch.labels))},
+                    {"initialiser", initialiser},
+                    {"ntk", options.ntk},
+                    {"seed", setup_.seed}};
   if (options.cache == "none") return study;
-  const Json settings = {{"definitions", kDefinitions},
-                         {"space", setup_.space->name()},
-                         {"choices", fmt::format("{:08x}", crc32(describe_space(*setup_.space)))},
-                         {"skeleton", setup_.network.skeleton},
-                         {"channels", channels},
-                         {"cells", setup_.network.cells},
-                         {"classes", setup_.classes},
-                         {"batch", batch},
-                         {"images", fmt::format("{:08x}", fingerprint(study.batch.images))},
-                         {"labels", fmt::format("{:08x}", fingerprint(study.batch.labels))},
-                         {"initialiser", initialiser},
-                         {"ntk", options.ntk},
-                         {"seed", setup_.seed}};
   const auto folder = options.cache.empty() ? cache_directory() / "scores" : std::filesystem::path(options.cache);
   try {
-    study.cache = std::make_unique<ScoreCache>(folder, setup_.space->name(), settings);
+    study.cache = std::make_unique<ScoreCache>(folder, setup_.space->name(), study.settings);
   } catch (const Error& error) {
     // A folder that was asked for must do; the usual one is a convenience.
     if (!options.cache.empty()) throw;
@@ -126,31 +126,75 @@ std::string cached_name(const std::string& metric) {
 
 }  // namespace
 
-bool Scorer::knows(const Genotype& genotype) const {
-  return std::all_of(studies_.begin(), studies_.end(), [&](const Study& study) {
-    const Scores known = study.cache->find(genotype);
-    return std::all_of(study.metrics.begin(), study.metrics.end(),
-                       [&](const std::string& metric) { return known.contains(cached_name(metric)); });
-  });
+Scores Scorer::cached(const Study& study, const Scores& scores) {
+  Scores own;
+  for (const auto& metric : study.metrics) {
+    if (const auto it = scores.find(metric); it != scores.end()) own[cached_name(metric)] = it->second;
+  }
+  return own;
+}
+
+void Scorer::uncached(const Study& study, const Scores& known, Scores& scores) {
+  for (const auto& metric : study.metrics) {
+    if (const auto it = known.find(cached_name(metric)); it != known.end()) scores[metric] = it->second;
+  }
+}
+
+Scores Scorer::known(const Genotype& genotype) const {
+  Scores all;
+  for (const Study& study : studies_) uncached(study, study.cache->find(genotype), all);
+  return all;
+}
+
+Scores Scorer::known_ahead(const Genotype& genotype) const {
+  Scores all;
+  for (const Study& study : studies_) uncached(study, study.cache->find_ahead(genotype), all);
+  return all;
+}
+
+std::vector<std::string> Scorer::missing(const Genotype& genotype) const {
+  const Scores found = known(genotype);
+  std::vector<std::string> names;
+  for (const auto& metric : metrics_) {
+    if (!found.contains(metric)) names.push_back(metric);
+  }
+  return names;
+}
+
+Scores Scorer::compute(const Genotype& genotype, const std::vector<std::string>& metrics) const {
+  Scores found;
+  for (const Study& study : studies_) {
+    std::unique_ptr<Probe> probe;
+    for (const auto& metric : study.metrics) {
+      if (std::find(metrics.begin(), metrics.end(), metric) == metrics.end()) continue;
+      if (!probe) probe = std::make_unique<Probe>(study.source, genotype, study.options, study.batch);
+      found[metric] = Metric::Registry::instance().make(metric, *probe);
+    }
+  }
+  return found;
+}
+
+void Scorer::add(const Genotype& genotype, const Scores& scores) {
+  for (const Study& study : studies_) {
+    if (const Scores own = cached(study, scores); !own.empty()) study.cache->add(genotype, own);
+  }
+}
+
+void Scorer::keep_ahead(const Genotype& genotype, const Scores& scores) {
+  for (const Study& study : studies_) {
+    if (const Scores own = cached(study, scores); !own.empty()) study.cache->keep_ahead(genotype, own);
+  }
 }
 
 Scores Scorer::scores(const Genotype& genotype) {
-  Scores all;
-  for (Study& study : studies_) {
-    const Scores known = study.cache->find(genotype);
-    std::unique_ptr<Probe> probe;
-    Scores found;
-    for (const auto& metric : study.metrics) {
-      if (const auto it = known.find(cached_name(metric)); it != known.end()) {
-        all[metric] = it->second;
-        continue;
-      }
-      if (!probe) probe = std::make_unique<Probe>(study.source, genotype, study.options, study.batch);
-      all[metric] = found[cached_name(metric)] = Metric::Registry::instance().make(metric, *probe);
-    }
-    if (!found.empty()) study.cache->add(genotype, found);
-  }
-  return all;
+  if (const auto metrics = missing(genotype); !metrics.empty()) add(genotype, compute(genotype, metrics));
+  return known(genotype);
+}
+
+std::string Scorer::digest() const {
+  Json all = Json::array();
+  for (const Study& study : studies_) all.push_back({study.settings, study.metrics});
+  return all.dump();
 }
 
 std::vector<std::filesystem::path> Scorer::cache_paths() const {
@@ -163,66 +207,130 @@ std::vector<std::filesystem::path> Scorer::cache_paths() const {
 
 namespace {
 
-// Architectures are taken in order by whichever thread is free; the first error ends all.
-class ScoringTeam {
+// "grad=1.5<tab>snip=nan": numbers that read back the same.
+std::string text_of_scores(const Scores& scores) {
+  std::vector<std::string> fields;
+  for (const auto& [metric, value] : scores) fields.push_back(fmt::format("{}={}", metric, value));
+  return join(fields, "\t");
+}
+
+Scores parse_scores(const std::string& text) {
+  Scores scores;
+  for (const auto& field : split(text, '\t')) {
+    const size_t equals = field.find('=');
+    scores[field.substr(0, equals)] = std::strtod(field.c_str() + equals + 1, nullptr);
+  }
+  return scores;
+}
+
+// A piece is the place of an architecture and the metrics that are not known of it: "12<tab>grad,snip".
+class ScoringPieces : public cluster::Helper {
  public:
-  ScoringTeam(Scorer& scorer, const std::vector<Genotype>& genotypes)
-      : scorer_(scorer), genotypes_(genotypes), results_(genotypes.size()) {
-    for (size_t i = 0; i < genotypes.size(); ++i) {
-      if (scorer.knows(genotypes[i]))
-        results_[i] = scorer.scores(genotypes[i]);
-      else
-        missing_.push_back(i);
-    }
-    progress_ = std::make_unique<Progress>("score", static_cast<int64_t>(genotypes.size()),
-                                           static_cast<int64_t>(genotypes.size() - missing_.size()));
+  ScoringPieces(const Scorer& scorer, const std::vector<Genotype>& genotypes)
+      : scorer_(scorer), genotypes_(genotypes) {}
+
+  static std::string describe(size_t place, const std::vector<std::string>& metrics) {
+    return fmt::format("{}\t{}", place, join(metrics, ","));
   }
 
-  std::vector<Scores> run(int threads) {
-    std::vector<std::thread> team;
-    for (int i = 0; i < threads; ++i) team.emplace_back([this] { work(); });
-    for (auto& thread : team) thread.join();
-    progress_->finish();
-    if (error_) std::rethrow_exception(error_);
-    if (interrupt_requested() && next_ < missing_.size()) throw Interrupted();
-    return std::move(results_);
+  std::string digest() const override { return scorer_.digest(); }
+  void start_thread() override { at::set_num_threads(1); }  // of this thread
+  std::string piece(const std::string& description) override {
+    const auto fields = split(description, '\t');
+    return text_of_scores(scorer_.compute(genotypes_.at(std::stoul(fields.at(0))), split(fields.at(1), ',')));
   }
 
  private:
-  void work() {
-    at::set_num_threads(1);  // of this thread
-    while (!interrupt_requested()) {
-      const size_t i = next_++;
-      if (i >= missing_.size()) return;
-      try {
-        results_[missing_[i]] = scorer_.scores(genotypes_[missing_[i]]);
-      } catch (...) {
-        const std::lock_guard lock(mutex_);
-        error_ = std::current_exception();
-        next_ = missing_.size();
-        return;
+  const Scorer& scorer_;
+  const std::vector<Genotype>& genotypes_;
+};
+
+// Architectures are done by whoever is free, and added to the cache in their order: what comes early waits for its
+// turn.
+class ScoringTeam {
+ public:
+  ScoringTeam(Scorer& scorer, const std::vector<Genotype>& genotypes, const ScoringHelp* help)
+      : scorer_(scorer),
+        genotypes_(genotypes),
+        pieces_(scorer, genotypes),
+        farm_(
+            "score", help == nullptr ? Json::object() : help->opening, pieces_,
+            [this](int64_t piece, const std::string& result) {
+              keep(computed_[static_cast<size_t>(piece)], parse_scores(result));
+              progress_->advance(1);
+            },
+            help == nullptr ? "" : help->log, /*alone=*/help == nullptr) {
+    find_missing();
+    const auto all = static_cast<int64_t>(genotypes.size());
+    progress_ = std::make_unique<Progress>("score", all, all - static_cast<int64_t>(computed_.size()));
+  }
+
+  std::vector<Scores> run(int threads) {
+    farm_.run(threads);
+    progress_->finish();
+    std::vector<Scores> results;
+    results.reserve(genotypes_.size());
+    for (const Genotype& genotype : genotypes_) results.push_back(scorer_.known(genotype));
+    return results;
+  }
+
+ private:
+  // Each architecture once, also where it was drawn twice.
+  void find_missing() {
+    std::set<std::string> seen;
+    std::vector<std::pair<size_t, Scores>> early;  // done by a process that was stopped before their turn
+    for (size_t i = 0; i < genotypes_.size(); ++i) {
+      const auto metrics = scorer_.missing(genotypes_[i]);
+      if (metrics.empty() || !seen.insert(ScoreCache::key(genotypes_[i])).second) continue;
+      missing_.push_back(i);
+      Scores ahead = scorer_.known_ahead(genotypes_[i]);
+      const bool whole = std::all_of(metrics.begin(), metrics.end(), [&](const auto& m) { return ahead.contains(m); });
+      if (whole) {
+        early.emplace_back(missing_.size() - 1, std::move(ahead));
+      } else {
+        computed_.push_back(missing_.size() - 1);
+        farm_.add(ScoringPieces::describe(i, metrics));
       }
-      const std::lock_guard lock(mutex_);
-      progress_->advance(1);
+    }
+    for (auto& [turn, scores] : early) waiting_[turn] = std::move(scores);
+    add_those_whose_turn_it_is();
+  }
+
+  void keep(size_t turn, Scores scores) {
+    if (turn != turn_) scorer_.keep_ahead(genotypes_[missing_[turn]], scores);
+    waiting_[turn] = std::move(scores);
+    add_those_whose_turn_it_is();
+  }
+
+  void add_those_whose_turn_it_is() {
+    while (!waiting_.empty() && waiting_.begin()->first == turn_) {
+      scorer_.add(genotypes_[missing_[turn_++]], waiting_.begin()->second);
+      waiting_.erase(waiting_.begin());
     }
   }
 
   Scorer& scorer_;
   const std::vector<Genotype>& genotypes_;
-  std::vector<Scores> results_;
-  std::vector<size_t> missing_;
-  std::atomic<size_t> next_ = 0;
-  std::mutex mutex_;
+  ScoringPieces pieces_;
+  cluster::Farm farm_;
+  std::vector<size_t> missing_;       // places of the architectures that the cache does not know, in their order
+  std::vector<size_t> computed_;      // which of these the farm does, by piece
+  std::map<size_t, Scores> waiting_;  // done before their turn
+  size_t turn_ = 0;                   // of the one that is added next
   std::unique_ptr<Progress> progress_;
-  std::exception_ptr error_;
 };
 
 }  // namespace
 
-std::vector<Scores> score_all(Scorer& scorer, const std::vector<Genotype>& genotypes, int threads) {
-  if (threads == 0) threads = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+std::unique_ptr<cluster::Helper> scoring_helper(Scorer& scorer, const std::vector<Genotype>& genotypes) {
+  return std::make_unique<ScoringPieces>(scorer, genotypes);
+}
+
+std::vector<Scores> score_all(Scorer& scorer, const std::vector<Genotype>& genotypes, int threads,
+                              const ScoringHelp* help) {
+  if (threads == 0) threads = cluster::usual_threads();
   use_threads(1);  // for BLAS, whose setting is the process's
-  ScoringTeam team(scorer, genotypes);
+  ScoringTeam team(scorer, genotypes, help);
   auto results = team.run(threads);
   use_threads(threads);
   return results;

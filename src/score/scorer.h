@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "nascent/cluster/farm.h"
 #include "nascent/data/image_data.h"
 #include "nascent/score/probe.h"
 #include "nascent/score/score_cache.h"
@@ -34,7 +35,19 @@ class Scorer {
 
   // Computes what is not known yet. May be called from several threads.
   Scores scores(const Genotype& genotype);
-  bool knows(const Genotype& genotype) const;
+  bool knows(const Genotype& genotype) const { return missing(genotype).empty(); }
+
+  // The same in steps, for work that is spread. Metrics asked for that the cache does not know of it:
+  std::vector<std::string> missing(const Genotype& genotype) const;
+  // computes these, from the architecture alone;
+  Scores compute(const Genotype& genotype, const std::vector<std::string>& metrics) const;
+  // adds them to the cache, or keeps them until their turn has come (ScoreCache::keep_ahead).
+  void add(const Genotype& genotype, const Scores& scores);
+  void keep_ahead(const Genotype& genotype, const Scores& scores);
+  Scores known(const Genotype& genotype) const;
+  Scores known_ahead(const Genotype& genotype) const;
+  // Of the images, the networks and all other settings.
+  std::string digest() const;
 
   const Space& space() const { return *setup_.space; }
   const std::vector<std::string>& metrics() const { return metrics_; }  // in the order asked for
@@ -48,18 +61,33 @@ class Scorer {
     TensorBatch batch;
     std::vector<std::string> metrics;
     std::unique_ptr<ScoreCache> cache;
+    Json settings{};
   };
 
   Study make_study(const ScoreOptions& options, int channels, int batch, const std::string& initialiser,
                    std::vector<std::string> metrics) const;
+  // Those of the scores that are of this study, under their names in its cache; and back.
+  static Scores cached(const Study& study, const Scores& scores);
+  static void uncached(const Study& study, const Scores& known, Scores& scores);
 
   ScorerSetup setup_;
   std::vector<std::string> metrics_;
   std::vector<Study> studies_;
 };
 
-// Scores every architecture, one per thread at a time, with a progress bar; throws Interrupted after Ctrl-C, when what
-// was finished is in the cache.
-std::vector<Scores> score_all(Scorer& scorer, const std::vector<Genotype>& genotypes, int threads);
+// How other ranks come to the same scorer and architectures: what their helper "score" is made from, and where they
+// log.
+struct ScoringHelp {
+  Json opening;
+  std::string log;
+};
+
+// Scores every architecture, one per thread and rank at a time, with a progress bar; throws Interrupted after Ctrl-C,
+// when what was finished is kept. The cache gets its lines in the order of the architectures. Without `help` this
+// process works alone.
+std::vector<Scores> score_all(Scorer& scorer, const std::vector<Genotype>& genotypes, int threads,
+                              const ScoringHelp* help = nullptr);
+// Does pieces of that work on another rank: made from what `opening` says.
+std::unique_ptr<cluster::Helper> scoring_helper(Scorer& scorer, const std::vector<Genotype>& genotypes);
 
 }  // namespace nascent

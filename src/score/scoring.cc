@@ -4,9 +4,11 @@
 #include <chrono>
 #include <cmath>
 
+#include "nascent/cluster/ranks.h"
 #include "nascent/core/error.h"
 #include "nascent/core/files.h"
 #include "nascent/core/text.h"
+#include "nascent/nn/threads.h"
 #include "nascent/space/genotype_space.h"
 
 namespace nascent {
@@ -65,6 +67,54 @@ Task task_of(const ScoringOptions& options) {
   return task;
 }
 
+// Scores pieces of the same work on another rank. Only rank 0 keeps what it finds.
+class ScoringHelper : public cluster::Helper {
+ public:
+  explicit ScoringHelper(const Json& opening)
+      : options_(options_from(opening)),
+        task_(task_of(options_)),
+        data_(options_.data, static_cast<uint64_t>(options_.run.seed)),
+        scorer_(scorer_setup(task_.space, options_.network, options_.score, data_, options_.data.batch,
+                             static_cast<uint64_t>(options_.run.seed)),
+                options_.score),
+        pieces_(scoring_helper(scorer_, task_.genotypes)) {
+    use_threads(1);
+  }
+
+  std::string digest() const override { return pieces_->digest(); }
+  std::string piece(const std::string& description) override { return pieces_->piece(description); }
+  void start_thread() override { pieces_->start_thread(); }
+
+ private:
+  static ScoringOptions options_from(const Json& opening) {
+    ScoringOptions options;
+    OptionTable table;
+    options.declare(table);
+    table.read_toml(opening.at("options").get<std::string>(), "rank 0");
+    options.genotypes = opening.at("genotypes").get<std::vector<std::string>>();
+    options.score.cache = "none";
+    options.run.apply();
+    return options;
+  }
+
+  ScoringOptions options_;
+  Task task_;
+  ImageData data_;
+  Scorer scorer_;
+  std::unique_ptr<cluster::Helper> pieces_;
+};
+
+NASCENT_REGISTER(cluster::Helper, "score", "training-free scores of architectures",
+                 [](const Json& opening) { return std::make_unique<ScoringHelper>(opening); });
+
+ScoringHelp help_for(ScoringOptions options, const Scorer& scorer) {
+  OptionTable table;
+  options.declare(table);
+  const auto caches = scorer.cache_paths();
+  return {.opening = {{"options", table.to_toml()}, {"genotypes", options.genotypes}, {"threads", options.run.threads}},
+          .log = caches.empty() ? "" : caches[0].string() + "."};
+}
+
 }  // namespace
 
 Json ScoringResult::to_json() const {
@@ -84,6 +134,7 @@ ScoringResult score(const ScoringOptions& options) {
   const ImageData data(options.data, seed);
   Scorer scorer(scorer_setup(task.space, options.network, options.score, data, options.data.batch, seed),
                 options.score);
+  cluster::require_work(static_cast<int64_t>(task.genotypes.size()), "architectures");
   const auto start = std::chrono::steady_clock::now();
   const int64_t known = std::count_if(task.genotypes.begin(), task.genotypes.end(),
                                       [&](const Genotype& genotype) { return scorer.knows(genotype); });
@@ -92,7 +143,8 @@ ScoringResult score(const ScoringOptions& options) {
   if (task.genotypes.size() == 1) {
     result.scores = {scorer.scores(task.genotypes[0])};
   } else {
-    result.scores = score_all(scorer, task.genotypes, options.run.threads);
+    const ScoringHelp help = help_for(options, scorer);
+    result.scores = score_all(scorer, task.genotypes, options.run.threads, &help);
   }
   result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   result.computed = static_cast<int64_t>(task.genotypes.size()) - known;

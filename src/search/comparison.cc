@@ -11,6 +11,7 @@
 #include "nascent/core/text.h"
 #include "nascent/search/comparison_curves.h"
 #include "nascent/search/search.h"
+#include "nascent/train/parts_ahead.h"
 
 namespace nascent {
 
@@ -105,7 +106,26 @@ SearchOptions Comparison::options_for(const std::string& name, int64_t seed) con
   return one;
 }
 
+SessionStart Comparison::start_of(const std::string& recipe, int64_t seed) const {
+  std::vector<std::string> words = {"--recipe", recipe, "--seed", std::to_string(seed)};
+  for (const auto& assignment : options_.comparison.set) words.insert(words.end(), {"--set", assignment});
+  return {.verb = "search", .command = words, .recipe = recipe};
+}
+
+// Where there are several ranks: all searches side by side.
+void Comparison::search_ahead() {
+  PartsAhead ahead(session_, options_.run);
+  for (const auto& recipe : options_.comparison.recipes) {
+    for (int i = 0; i < options_.stages.seeds; ++i) {
+      const int64_t seed = options_.run.seed + i;
+      ahead.add(folder_of(recipe, i + 1), start_of(recipe, seed), options_for(recipe, seed));
+    }
+  }
+  ahead.run();
+}
+
 void Comparison::run() {
+  search_ahead();
   const int seeds = options_.stages.seeds;
   for (const auto& recipe : options_.comparison.recipes) {
     SearchOptions resolved = options_for(recipe, options_.run.seed);
@@ -116,9 +136,7 @@ void Comparison::run() {
       const SearchOptions one = options_for(recipe, seed);
       const std::string folder = folder_of(recipe, i + 1);
       log::info("{}: search {} of {} (seed {})", recipe, i + 1, seeds, seed);
-      std::vector<std::string> words = {"--recipe", recipe, "--seed", std::to_string(seed)};
-      for (const auto& assignment : options_.comparison.set) words.insert(words.end(), {"--set", assignment});
-      session_.part(folder, {.verb = "search", .command = words, .recipe = recipe}, one,
+      session_.part(folder, start_of(recipe, seed), one,
                     [](const SearchOptions& options, Session& part) { search(options, part); });
       const SearchResult result = search_result(session_.directory().path() / folder);
       contestant.found.push_back(result.genotype);

@@ -49,6 +49,8 @@ class Comparison {
   SearchOptions options_for(const std::string& recipe, int64_t seed) const;
   Json figures(const Contestant& contestant) const;
   void write_curves() const;
+  SessionStart start_of(const std::string& recipe, int64_t seed) const;
+  void search_ahead();
 
   const SearchOptions& options_;
   Session& session_;

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "nascent/core/registry.h"
@@ -25,6 +26,7 @@ struct JudgeFacts {
   bool accuracy = true;  // what it says is an accuracy on held-out data
   bool clock = false;    // its seconds are always the same, so that a search may be limited by them
   bool table = false;    // it looks things up in the benchmark table that the options name
+  bool spreads = false;  // a judgement takes long, and other processes can make it (cluster/farm.h)
 };
 
 class Judge {
@@ -36,6 +38,10 @@ class Judge {
   virtual ~Judge() = default;
   // Trains for the budget and validates, or looks up what came of it.
   virtual Judgement judge(const Genotype& genotype, const Budget& budget) = 0;
+  // The same in steps, for judges that remember: what is known, what must be found out, and that it is known now.
+  virtual std::optional<Judgement> recall(const Genotype&, const Budget&) { return std::nullopt; }
+  virtual Judgement judge_anew(const Genotype& genotype, const Budget& budget) { return judge(genotype, budget); }
+  virtual void remember(const Genotype&, const Budget&, const Judgement&) {}
   // Of one judgement.
   virtual Budget budget() const { return Budget(1); }
   // What searches over several budgets (BOHB) may ask for, ascending.

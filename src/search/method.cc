@@ -2,10 +2,20 @@
 
 #include <algorithm>
 
+#include "nascent/cluster/ranks.h"
 #include "nascent/core/error.h"
 #include "nascent/search/black_box/black_box_method.h"
 
 namespace nascent {
+
+void Method::check_ranks() const {
+  if (cluster::size() == 1) return;
+  fail(
+      "One search by this method works in one process, but {} were started. Spread several with --seeds N or "
+      "--recipes, "
+      "or start it without mpirun or srun.",
+      cluster::size());
+}
 
 std::vector<MethodEntry> methods() {
   std::vector<MethodEntry> all;

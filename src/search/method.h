@@ -39,6 +39,8 @@ class Method {
   virtual ~Method() = default;
   // What the report's headline says beyond space, data and method.
   virtual RunFacts facts() const { return {}; }
+  // An Error where one search by this method cannot be spread over the ranks there are.
+  virtual void check_ranks() const;
   // The session has begun; goes on from where it was stopped.
   virtual Found run(Session& session) = 0;
 };

@@ -40,7 +40,7 @@ class MetricJudge : public Judge {
 NASCENT_REGISTER(
     Judge, "metric", "scores each architecture by a training-free metric (--judge-metric)",
     [](const Problem& problem) { return std::make_unique<MetricJudge>(problem, problem.options().judging.metric); },
-    JudgeFacts{.accuracy = false});
+    JudgeFacts{.accuracy = false, .spreads = true});
 
 }  // namespace
 }  // namespace nascent

@@ -1,10 +1,14 @@
 #include "nascent/search/search.h"
 
+#include <algorithm>
+
+#include "nascent/cluster/ranks.h"
 #include "nascent/core/files.h"
 #include "nascent/search/comparison.h"
 #include "nascent/search/method.h"
 #include "nascent/search/staged_search.h"
 #include "nascent/search/table_standing.h"
+#include "nascent/train/parts_ahead.h"
 
 namespace nascent {
 
@@ -100,6 +104,7 @@ SearchResult search_once(const SearchOptions& options, Session& session) {
   // Everything that can be refused is built before the run's folder is.
   const Problem problem(options);
   const auto method = make_method(problem);
+  if (!session.start().part) method->check_ranks();
   session.begin(problem.space()->name(), facts_of(problem, *method),
                 problem.has_images() ? std::optional(problem.images().digest()) : std::nullopt);
   SearchResult result;
@@ -114,6 +119,7 @@ SearchResult search_once(const SearchOptions& options, Session& session) {
 
 SearchResult search_in_stages(const SearchOptions& options, Session& session) {
   const Problem problem(options);
+  cluster::require_work(std::max(options.stages.seeds, options.stages.stage3_seeds), "searches (--seeds)");
   session.begin(problem.space()->name() + "-stages", {{"Space", problem.space()->name()},
                                                       {"Data set", options.data.name},
                                                       {"Method", options.method},
@@ -130,6 +136,8 @@ SearchResult search_in_stages(const SearchOptions& options, Session& session) {
 
 SearchResult search_and_compare(const SearchOptions& options, Session& session) {
   Comparison comparison(options, session);  // refuses what it can
+  const auto recipes = static_cast<int64_t>(options.comparison.recipes.size());
+  cluster::require_work(recipes * options.stages.seeds, "searches (--recipes times --seeds)");
   session.begin("comparison",
                 {{"Recipes", join(options.comparison.recipes, ", ")}, {"Seeds", std::to_string(options.stages.seeds)}});
   SearchResult result;
@@ -147,5 +155,13 @@ SearchResult search(const SearchOptions& options, Session& session) {
   if (!options.comparison.recipes.empty()) return search_and_compare(options, session);
   return options.stages.wanted() ? search_in_stages(options, session) : search_once(options, session);
 }
+
+namespace {
+
+NASCENT_REGISTER(PartVerb, "search", "a search", [](const PartOrder& order) {
+  do_part<SearchOptions>(order, [](const SearchOptions& options, Session& session) { search(options, session); });
+});
+
+}  // namespace
 
 }  // namespace nascent

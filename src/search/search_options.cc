@@ -29,6 +29,12 @@ void JudgeOptions::declare(OptionTable& table) {
            "maximum number of architectures to evaluate; 0: as many as the budget allows with a table, 25 otherwise")
       .range(0, 1e7);
   section
+      .add(
+          "in-flight", in_flight,
+          "proposals evaluated at once: each is made knowing all outcomes but the last so many, however many processes "
+          "there are")
+      .range(1, 100000);
+  section
       .add("budget", budget,
            "table: simulated seconds, by the table's training times; 0: 12000, unless --validations is given")
       .range(0, 1e12);

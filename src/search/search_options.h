@@ -29,6 +29,7 @@ struct PoolOptions {
 // How what a method proposes is judged (search/judge.h).
 struct JudgeOptions {
   int validations = 0;  // at most; 0: by a table as many as the budget allows, otherwise 25
+  int in_flight = 1;    // proposals that are judged at once
   double budget = 0;    // table: seconds on its clock; 0: 12000 where validations are not limited either
   std::string data = "cifar10", schedule = "12";  // table: whose validation accuracy, after which schedule
   int epochs = 12;                                // training: epochs

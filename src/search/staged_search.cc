@@ -8,6 +8,7 @@
 #include "nascent/core/recipes.h"
 #include "nascent/search/comparison.h"
 #include "nascent/search/search.h"
+#include "nascent/train/parts_ahead.h"
 
 namespace nascent {
 
@@ -56,19 +57,32 @@ Candidate& StagedSearch::candidate_of(const std::string& folder) {
   return candidates_.emplace_back(Candidate{.number = number, .genotype = genotype, .search = path.string()});
 }
 
+SearchOptions StagedSearch::search_of(int number) const {
+  SearchOptions one = options_;
+  one.stages = {};
+  one.run.seed += number;
+  return one;
+}
+
+SessionStart StagedSearch::start_of(const SearchOptions& one) const {
+  std::vector<std::string> words = session_.command();
+  words.insert(words.end(),
+               {"--seeds", "1", "--stage2-epochs", "0", "--stage3-seeds", "0", "--seed", std::to_string(one.run.seed)});
+  return {.verb = "search", .command = words, .recipe = session_.start().recipe};
+}
+
 void StagedSearch::search() {
+  const auto folder_of = [](int number) { return fmt::format("search-{}", number + 1); };
+  PartsAhead ahead(session_, options_.run, images_of_parts());
+  for (int i = 0; i < stages_.seeds; ++i) ahead.add(folder_of(i), start_of(search_of(i)), search_of(i));
+  ahead.run();
   for (int i = 0; i < stages_.seeds; ++i) {
-    SearchOptions one = options_;
-    one.stages = {};
-    one.run.seed += i;
-    const std::string folder = fmt::format("search-{}", i + 1);
+    const SearchOptions one = search_of(i);
+    const std::string folder = folder_of(i);
     log::info("Stage 1, search {} of {} (seed {})", i + 1, stages_.seeds, one.run.seed);
-    std::vector<std::string> words = session_.command();
-    words.insert(words.end(), {"--seeds", "1", "--stage2-epochs", "0", "--stage3-seeds", "0", "--seed",
-                               std::to_string(one.run.seed)});
-    const Json found =
-        session_.part(folder, {.verb = "search", .command = words, .recipe = session_.start().recipe}, one,
-                      [](const SearchOptions& options, Session& part) { nascent::search(options, part); });
+    const Json found = session_.part(folder, start_of(one), one, [](const SearchOptions& options, Session& part) {
+      nascent::search(options, part);
+    });
     Candidate& candidate = candidate_of(folder);
     candidate.seeds.push_back(one.run.seed);
     candidate.found_top1 = std::max(candidate.found_top1, found.value("valid_top1", 0.0));
@@ -105,26 +119,48 @@ TrainingOptions StagedSearch::training_of(const Candidate& candidate, const std:
   return options;
 }
 
-Json StagedSearch::train(const Candidate& candidate, const std::string& folder, int64_t seed,
-                         const std::vector<std::string>& assignments) {
+StagedSearch::Training StagedSearch::training(const Candidate& candidate, std::string folder, int64_t seed,
+                                              const std::vector<std::string>& assignments) const {
   std::string recipe = stages_.retrain;
   if (recipe.empty()) recipe = Skeleton::Registry::instance().at(options_.network.skeleton).facts.retraining;
   std::vector<std::string> words = {"--recipe", recipe, "--genotype", candidate.search, "--seed", std::to_string(seed)};
   std::vector<std::string> sets = stages_.retrain_set;
   sets.insert(sets.end(), assignments.begin(), assignments.end());
   for (const auto& assignment : sets) words.insert(words.end(), {"--set", assignment});
-  return session_.part(folder, {.verb = "train", .command = words, .recipe = recipe},
-                       training_of(candidate, recipe, seed, sets),
+  return {.folder = std::move(folder),
+          .start = {.verb = "train", .command = words, .recipe = recipe},
+          .options = training_of(candidate, recipe, seed, sets)};
+}
+
+void StagedSearch::train_ahead(const std::vector<Training>& trainings) {
+  PartsAhead ahead(session_, options_.run, images_of_parts());
+  for (const Training& one : trainings) ahead.add(one.folder, one.start, one.options);
+  ahead.run();
+}
+
+// What a table judges needs no images.
+std::optional<DataOptions> StagedSearch::images_of_parts() const {
+  if (options_.table.empty() || stages_.trains()) return options_.data;
+  return std::nullopt;
+}
+
+Json StagedSearch::train(const Training& one) {
+  return session_.part(one.folder, one.start, one.options,
                        [](const TrainingOptions& options, Session& part) { nascent::train(options, part); });
 }
 
 void StagedSearch::eliminate() {
-  for (Candidate& candidate : candidates_) {
+  std::vector<Training> trainings;
+  for (const Candidate& candidate : candidates_) {
+    trainings.push_back(training(candidate, fmt::format("stage2-{}", candidate.number), options_.run.seed,
+                                 {fmt::format("train.epochs={}", stages_.stage2_epochs),
+                                  fmt::format("data.valid-fraction={}", stages_.stage2_valid_fraction)}));
+  }
+  train_ahead(trainings);
+  for (size_t i = 0; i < candidates_.size(); ++i) {
+    Candidate& candidate = candidates_[i];
     log::info("Stage 2, candidate {} of {}: {} epochs", candidate.number, candidates_.size(), stages_.stage2_epochs);
-    const Json result = train(candidate, fmt::format("stage2-{}", candidate.number), options_.run.seed,
-                              {fmt::format("train.epochs={}", stages_.stage2_epochs),
-                               fmt::format("data.valid-fraction={}", stages_.stage2_valid_fraction)});
-    candidate.valid_top1 = result.at("best").at("valid_top1").get<double>();
+    candidate.valid_top1 = train(trainings[i]).at("best").at("valid_top1").get<double>();
   }
   std::stable_sort(candidates_.begin(), candidates_.end(),
                    [](const Candidate& a, const Candidate& b) { return a.valid_top1 > b.valid_top1; });
@@ -132,12 +168,19 @@ void StagedSearch::eliminate() {
 }
 
 void StagedSearch::train_fully() {
+  std::vector<Training> trainings;
+  for (const Candidate& candidate : candidates_) {
+    for (int i = 0; candidate.kept && i < stages_.stage3_seeds; ++i) {
+      trainings.push_back(
+          training(candidate, fmt::format("stage3-{}-{}", candidate.number, i + 1), options_.run.seed + i, {}));
+    }
+  }
+  train_ahead(trainings);
+  auto next = trainings.begin();
   for (Candidate& candidate : candidates_) {
     for (int i = 0; candidate.kept && i < stages_.stage3_seeds; ++i) {
       log::info("Stage 3, candidate {}: training {} of {}", candidate.number, i + 1, stages_.stage3_seeds);
-      const Json result =
-          train(candidate, fmt::format("stage3-{}-{}", candidate.number, i + 1), options_.run.seed + i, {});
-      candidate.test_top1.push_back(result.at("test_top1").get<double>());
+      candidate.test_top1.push_back(train(*next++).at("test_top1").get<double>());
     }
   }
 }

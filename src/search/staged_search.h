@@ -8,6 +8,7 @@
 // What is done is only read again, so the whole goes on from wherever it was stopped.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -42,11 +43,24 @@ class StagedSearch {
   const Genotype& best() const;
 
  private:
+  // One training, as a part of the run.
+  struct Training {
+    std::string folder;
+    SessionStart start;
+    TrainingOptions options;
+  };
+
   void search();
   void eliminate();
   void train_fully();
-  Json train(const Candidate& candidate, const std::string& folder, int64_t seed,
-             const std::vector<std::string>& assignments);
+  SearchOptions search_of(int number) const;
+  SessionStart start_of(const SearchOptions& one) const;
+  Training training(const Candidate& candidate, std::string folder, int64_t seed,
+                    const std::vector<std::string>& assignments) const;
+  // Where there are several ranks: all of them side by side.
+  void train_ahead(const std::vector<Training>& trainings);
+  Json train(const Training& one);
+  std::optional<DataOptions> images_of_parts() const;
   TrainingOptions training_of(const Candidate& candidate, const std::string& recipe, int64_t seed,
                               const std::vector<std::string>& assignments) const;
   std::string reason() const;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <tuple>
+#include <utility>
 
 namespace nascent {
 
@@ -25,15 +26,25 @@ SearchInFlight::SearchInFlight(Strategy& strategy, double seconds, size_t most, 
     : strategy_(strategy), seconds_(seconds), most_(most), in_flight_(in_flight), told_(std::move(told)) {}
 
 std::optional<std::pair<size_t, Proposal>> SearchInFlight::next() {
-  if (ended_ || out_.size() >= in_flight_ || turn_ + out_.size() >= most_) return std::nullopt;
-  if (!out_.empty() && !strategy_.ready()) return std::nullopt;
-  auto proposal = strategy_.propose();
-  if (!proposal) {
-    ended_ = out_.empty();  // what is out may open up more
-    return std::nullopt;
+  if (!std::exchange(begun_, true)) propose();
+  if (ended_ || proposed_.empty()) return std::nullopt;
+  auto next = std::move(proposed_.front());
+  proposed_.pop_front();
+  return next;
+}
+
+// After every outcome that is told, and not after several: what is proposed must not depend on which came in together.
+void SearchInFlight::propose() {
+  while (!ended_ && out_.size() < in_flight_ && turn_ + out_.size() < most_) {
+    if (!out_.empty() && !strategy_.ready()) return;
+    auto proposal = strategy_.propose();
+    if (!proposal) {
+      ended_ = out_.empty();  // what is out may open up more
+      return;
+    }
+    out_.push_back(*proposal);
+    proposed_.emplace_back(turn_ + out_.size() - 1, std::move(*proposal));
   }
-  out_.push_back(*proposal);
-  return std::pair(turn_ + out_.size() - 1, std::move(*proposal));
 }
 
 void SearchInFlight::outcome(size_t number, const Judgement& found) {
@@ -51,6 +62,7 @@ void SearchInFlight::outcome(size_t number, const Judgement& found) {
     strategy_.spent(judgement.seconds);
     strategy_.tell(proposal, judgement.accuracy);
     trace_.add({.proposal = proposal, .accuracy = judgement.accuracy, .seconds = clock_});
+    propose();
   }
 }
 

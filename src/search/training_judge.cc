@@ -40,19 +40,44 @@ TrainingJudge::TrainingJudge(const TrainingJudgeSetup& setup, const std::filesys
                           : std::make_unique<ScoreCache>(folder, setup.space->name(), settings_of(setup));
 }
 
+namespace {
+std::string accuracy_name(const Budget& budget) { return "valid" + budget.text(); }
+std::string seconds_name(const Budget& budget) { return "seconds" + budget.text(); }
+}  // namespace
+
+std::optional<Judgement> TrainingJudge::recall(const Genotype& genotype, const Budget& budget) {
+  const Scores outcome = cache_->find(genotype);
+  if (!outcome.contains(accuracy_name(budget))) return std::nullopt;
+  const Judgement found{outcome.at(accuracy_name(budget)), outcome.at(seconds_name(budget))};
+  say(genotype, budget, found, true);
+  return found;
+}
+
+Judgement TrainingJudge::judge_anew(const Genotype& genotype, const Budget& budget) {
+  const auto start = std::chrono::steady_clock::now();
+  Judgement found{.accuracy = trained_accuracy(genotype, budget)};
+  found.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  return found;
+}
+
+void TrainingJudge::remember(const Genotype& genotype, const Budget& budget, const Judgement& found) {
+  Scores outcome = cache_->find(genotype);  // after other budgets
+  outcome[accuracy_name(budget)] = found.accuracy;
+  outcome[seconds_name(budget)] = found.seconds;
+  cache_->add(genotype, outcome);
+  say(genotype, budget, found, false);
+}
+
 Judgement TrainingJudge::judge(const Genotype& genotype, const Budget& budget) {
-  const std::string accuracy = "valid" + budget.text(), seconds = "seconds" + budget.text();
-  Scores outcome = cache_->find(genotype);
-  const bool known = outcome.contains(accuracy);
-  if (!known) {
-    const auto start = std::chrono::steady_clock::now();
-    outcome[accuracy] = trained_accuracy(genotype, budget);
-    outcome[seconds] = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-    cache_->add(genotype, outcome);
-  }
-  log::info("{:6.2f} % after {} epochs, {:.0f} s{}: {}", outcome[accuracy], budget.text(), outcome[seconds],
+  if (const auto known = recall(genotype, budget)) return *known;
+  const Judgement found = judge_anew(genotype, budget);
+  remember(genotype, budget, found);
+  return found;
+}
+
+void TrainingJudge::say(const Genotype& genotype, const Budget& budget, const Judgement& found, bool known) const {
+  log::info("{:6.2f} % after {} epochs, {:.0f} s{}: {}", found.accuracy, budget.text(), found.seconds,
             known ? ", known before" : "", ScoreCache::key(genotype));
-  return {outcome[accuracy], outcome[seconds]};
 }
 
 double TrainingJudge::trained_accuracy(const Genotype& genotype, const Budget& budget) const {
@@ -92,7 +117,8 @@ std::unique_ptr<Judge> make_training_judge(const Problem& problem) {
                                          folder);
 }
 
-NASCENT_REGISTER(Judge, "training", "trains each architecture from scratch for --judge-epochs", make_training_judge);
+NASCENT_REGISTER(Judge, "training", "trains each architecture from scratch for --judge-epochs", make_training_judge,
+                 JudgeFacts{.spreads = true});
 
 }  // namespace
 }  // namespace nascent

@@ -35,11 +35,15 @@ class TrainingJudge : public Judge {
 
   // Throws Interrupted after Ctrl-C.
   Judgement judge(const Genotype& genotype, const Budget& budget) override;
+  std::optional<Judgement> recall(const Genotype& genotype, const Budget& budget) override;
+  Judgement judge_anew(const Genotype& genotype, const Budget& budget) override;
+  void remember(const Genotype& genotype, const Budget& budget, const Judgement& found) override;
   Budget budget() const override { return Budget(setup_.epochs); }
   // Whole schedules of a ninth, a third and all of the epochs.
   std::vector<Budget> fidelities() const override;
 
  private:
+  void say(const Genotype& genotype, const Budget& budget, const Judgement& found, bool known) const;
   double trained_accuracy(const Genotype& genotype, const Budget& budget) const;
 
   TrainingJudgeSetup setup_;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <thread>
 
+#include "nascent/cluster/ranks.h"
 #include "nascent/core/error.h"
 #include "nascent/nn/engine.h"
 #include "nascent/nn/memory_estimate.h"
@@ -34,7 +35,7 @@ void RunOptions::apply() const {
     fail("run.threads is {}, but there are {} cores, and more threads only wait for one another. Give {}, or 0.",
          threads, cores, cores);
   }
-  use_threads(threads);
+  use_threads(threads == 0 ? cluster::usual_threads() : threads);
   use_engine(engine_named(engine));
 }
 

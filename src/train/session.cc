@@ -7,6 +7,7 @@
 #include "nascent/core/log.h"
 #include "nascent/core/version.h"
 #include "nascent/run/report.h"
+#include "nascent/train/parts_ahead.h"
 
 namespace nascent {
 
@@ -120,17 +121,7 @@ std::optional<Json> Session::result_of_part(const std::string& folder) const {
 SessionStart Session::start_part(const std::string& folder, SessionStart start, OptionTable& table, RunOptions& run) {
   const auto path = directory_->path() / folder;
   directory_->add_part(folder);
-  start.part = true;
-  start.resume = std::filesystem::exists(path / "run.json") ? path.string() : "";
-  if (!start.resume.empty()) table.read_toml_file(path / "options.toml");
-  if (start.resume.empty()) run.engine = run_.engine;
-  run.threads = run_.threads;
-  run.memory = run_.memory;
-  run.checkpoint_seconds = run_.checkpoint_seconds;
-  run.checkpoint_steps = run_.checkpoint_steps;
-  run.out = path.string();
-  run.overwrite = false;
-  return start;
+  return part_start(path, std::move(start), run_, table, run);
 }
 
 }  // namespace nascent

@@ -13,6 +13,7 @@
 #include "nascent/space/genotype_space.h"
 #include "nascent/train/judgement.h"
 #include "nascent/train/model_data.h"
+#include "nascent/train/parts_ahead.h"
 
 namespace nascent {
 
@@ -174,5 +175,13 @@ TrainingResult train(const TrainingOptions& options, Session& session) {
   result.report = session.directory().report_path();
   return result;
 }
+
+namespace {
+
+NASCENT_REGISTER(PartVerb, "train", "a training", [](const PartOrder& order) {
+  do_part<TrainingOptions>(order, [](const TrainingOptions& options, Session& session) { train(options, session); });
+});
+
+}  // namespace
 
 }  // namespace nascent

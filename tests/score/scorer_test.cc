@@ -3,11 +3,14 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cmath>
 #include <fstream>
+#include <functional>
 
 #include "nascent/core/files.h"
 #include "nascent/core/interrupt.h"
+#include "nascent/nn/threads.h"
 #include "score/samples.h"
 
 namespace nascent {
@@ -96,6 +99,50 @@ TEST_F(ScorerTest, ThreadsDoNotChangeScores) {
   options_.cache = "none";
   Scorer one(setup(), options_), two(setup(), options_);
   EXPECT_EQ(score_all(one, some(6), 1), score_all(two, some(6), 3));
+}
+
+TEST_F(ScorerTest, TheCacheStandsInTheOrderOfTheWorkWhoeverWasFirst) {
+  auto genotypes = some(12);
+  genotypes.push_back(genotypes[3]);  // drawn twice, computed once
+  const auto cache_of = [&](const std::string& name, const std::function<void(Scorer&)>& before, int threads) {
+    ScoreOptions options = options_;
+    options.cache = (folder_ / name).string();
+    {
+      Scorer scorer(setup(), options);
+      before(scorer);
+    }
+    Scorer scorer(setup(), options);
+    score_all(scorer, genotypes, threads);
+    return read_file(scorer.cache_paths()[0]);
+  };
+  const std::string one = cache_of(
+      "one", [](Scorer&) {}, 1);
+  EXPECT_EQ(std::count(one.begin(), one.end(), '\n'), 13) << "a header and twelve architectures";
+  EXPECT_EQ(cache_of(
+                "threads", [](Scorer&) {}, 3),
+            one);
+  // A process that was killed had done the first two, and two more before their turn; the second of these was cut
+  // short.
+  const auto killed = [&](Scorer& scorer) {
+    use_threads(1);  // as where many are scored
+    for (const int i : {0, 1}) scorer.add(genotypes[i], scorer.compute(genotypes[i], scorer.metrics()));
+    for (const int i : {5, 7}) scorer.keep_ahead(genotypes[i], scorer.compute(genotypes[i], scorer.metrics()));
+    const auto ahead = std::filesystem::path(scorer.cache_paths()[0].string() + ".ahead");
+    std::filesystem::resize_file(ahead, std::filesystem::file_size(ahead) - 3);
+  };
+  EXPECT_EQ(cache_of("killed", killed, 2), one);
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(folder_)) {
+    EXPECT_NE(entry.path().extension(), ".ahead") << "all have had their turn";
+  }
+  // What was kept ahead is not computed again.
+  ScoreOptions options = options_;
+  options.cache = (folder_ / "ahead").string();
+  {
+    Scorer scorer(setup(), options);
+    scorer.keep_ahead(genotypes[4], {{"trace", 1}, {"kappa", 2}, {"grasp", 3}});
+  }
+  Scorer scorer(setup(), options);
+  EXPECT_EQ(score_all(scorer, genotypes, 1)[4], (Scores{{"trace", 1}, {"kappa", 2}, {"grasp", 3}}));
 }
 
 TEST_F(ScorerTest, AFileCutShortLosesOnlyItsLastLine) {

@@ -2,6 +2,7 @@
 // densities, one of good and one of bad results.
 #include <algorithm>
 #include <cmath>
+#include <deque>
 #include <map>
 
 #include "nascent/search/black_box/choice_density.h"
@@ -97,21 +98,25 @@ class BohbStrategy : public Strategy {
     begin_bracket();
   }
 
+  // The next rung needs all results of this one.
+  bool ready() const override { return to_draw_ > 0 || !promoted_.empty(); }
+
   std::optional<Proposal> propose() override {
     if (to_draw_ == 0 && promoted_.empty()) next_rung();
     if (to_draw_ > 0) {
       --to_draw_;
-      last_ = sampler_.draw();
+      out_.push_back(sampler_.draw());
     } else {
-      last_ = std::move(promoted_.back());
+      out_.push_back(std::move(promoted_.back()));
       promoted_.pop_back();
     }
-    return Proposal{*encoding_.decode(last_), rungs_[rung_]};
+    return Proposal{*encoding_.decode(out_.back()), rungs_[rung_]};
   }
 
   void tell(const Proposal& proposal, double accuracy) override {
-    sampler_.add(proposal.budget, last_, accuracy);
-    done_.push_back({last_, accuracy});
+    sampler_.add(proposal.budget, out_.front(), accuracy);
+    done_.push_back({std::move(out_.front()), accuracy});
+    out_.pop_front();
   }
 
  private:
@@ -143,7 +148,7 @@ class BohbStrategy : public Strategy {
   size_t brackets_ = 0, rung_ = 0, to_draw_ = 0;
   std::vector<Choices> promoted_;  // the best last
   std::vector<Result> done_;       // in this rung
-  Choices last_;
+  std::deque<Choices> out_;        // proposed, not told yet
 };
 
 NASCENT_REGISTER(

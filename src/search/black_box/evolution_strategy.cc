@@ -11,8 +11,11 @@ class EvolutionStrategy : public Strategy {
  public:
   explicit EvolutionStrategy(const StrategySetting& setting) : setting_(setting), random_(setting.seed, "evolution") {}
 
+  bool ready() const override { return founders_ < setting_.options.population || !population_.empty(); }
+
   std::optional<Proposal> propose() override {
-    const bool founding = static_cast<int>(population_.size()) < setting_.options.population;
+    const bool founding = founders_ < setting_.options.population;
+    if (founding) ++founders_;
     return Proposal{founding ? setting_.space->sample(random_) : setting_.space->mutate(parent(), random_),
                     setting_.budget};
   }
@@ -41,6 +44,7 @@ class EvolutionStrategy : public Strategy {
   StrategySetting setting_;
   RandomStream random_;
   std::deque<Individual> population_;  // the oldest first
+  int founders_ = 0;                   // proposed so far
 };
 
 NASCENT_REGISTER(

@@ -44,7 +44,7 @@ class HnasStrategy : public Strategy {
 NASCENT_REGISTER(
     Strategy, "hnas", "Bayesian optimisation of a training-free objective over a pool",
     [](const StrategySetting& setting) { return std::make_unique<HnasStrategy>(setting); },
-    StrategyFacts{.pool = true, .recipe = "hnas"});
+    StrategyFacts{.pool = true, .sequential = true, .recipe = "hnas"});
 
 }  // namespace
 }  // namespace nascent

@@ -1,5 +1,7 @@
 // Local search (White et al. 2021): all neighbours of an architecture are tried and the best one, if better, is next;
 // where none is better, it starts again elsewhere.
+#include <algorithm>
+#include <deque>
 #include <limits>
 #include <map>
 
@@ -14,20 +16,27 @@ class LocalSearchStrategy : public Strategy {
   explicit LocalSearchStrategy(const StrategySetting& setting)
       : setting_(setting), encoding_(setting.space), random_(setting.seed, "local search") {}
 
+  // Where to go next is decided when all neighbours are known.
+  bool ready() const override {
+    return std::any_of(to_try_.begin(), to_try_.end(), [&](const Choices& next) { return is_new(next); });
+  }
+
   std::optional<Proposal> propose() override {
     // Restarts may land on what is known; a space that is known entirely ends the search.
     for (int tries = 0; tries < 100000; ++tries) {
       if (const auto next = next_unknown()) {
-        last_ = *next;
-        return Proposal{*encoding_.decode(last_), setting_.budget};
+        out_.push_back(*next);
+        return Proposal{*encoding_.decode(*next), setting_.budget};
       }
     }
     return std::nullopt;
   }
 
   void tell(const Proposal&, double accuracy) override {
-    known_[last_] = accuracy;
-    consider(last_, accuracy);
+    const Choices told = std::move(out_.front());
+    out_.pop_front();
+    known_[told] = accuracy;
+    consider(told, accuracy);
   }
 
  private:
@@ -36,14 +45,17 @@ class LocalSearchStrategy : public Strategy {
     double accuracy = -std::numeric_limits<double>::infinity();
   };
 
+  bool is_new(const Choices& choices) const {
+    return !known_.contains(choices) && std::find(out_.begin(), out_.end(), choices) == out_.end();
+  }
+
   // Walks on over what is known already, up to the next architecture that is not.
   std::optional<Choices> next_unknown() {
     while (!to_try_.empty()) {
       Choices next = std::move(to_try_.back());
       to_try_.pop_back();
-      const auto known = known_.find(next);
-      if (known == known_.end()) return next;
-      consider(next, known->second);
+      if (is_new(next)) return next;
+      if (const auto known = known_.find(next); known != known_.end()) consider(next, known->second);
     }
     if (best_.accuracy > current_.accuracy) {
       move();
@@ -74,7 +86,7 @@ class LocalSearchStrategy : public Strategy {
   std::map<Choices, double> known_;
   Place current_, best_;  // where it stands, and the best of its neighbourhood so far
   std::vector<Choices> to_try_;
-  Choices last_;
+  std::deque<Choices> out_;  // proposed, not told yet
 };
 
 NASCENT_REGISTER(

@@ -2,6 +2,7 @@
 // moving average of the rewards as baseline.
 #include <algorithm>
 #include <cmath>
+#include <deque>
 
 #include "nascent/core/error.h"
 #include "nascent/search/encoding.h"
@@ -44,9 +45,12 @@ class ReinforceStrategy : public Strategy {
 
   std::optional<Proposal> propose() override {
     for (int tries = 0; tries < 100000; ++tries) {
-      last_.clear();
-      for (const auto& logits : logits_) last_.push_back(draw(softmax(logits)));
-      if (auto genotype = encoding_.decode(last_)) return Proposal{std::move(*genotype), setting_.budget};
+      Choices drawn;
+      for (const auto& logits : logits_) drawn.push_back(draw(softmax(logits)));
+      auto genotype = encoding_.decode(drawn);
+      if (!genotype) continue;
+      out_.push_back(std::move(drawn));
+      return Proposal{std::move(*genotype), setting_.budget};
     }
     fail("REINFORCE's policy for '{}' has settled on choices that are no architecture.", setting_.space->name());
   }
@@ -57,10 +61,12 @@ class ReinforceStrategy : public Strategy {
     sum_ = decay * sum_ + (1 - decay) * accuracy;
     weight_ = decay * weight_ + (1 - decay);
     const double advantage = accuracy - sum_ / weight_;
+    const Choices drawn = std::move(out_.front());
+    out_.pop_front();
     for (size_t c = 0; c < logits_.size(); ++c) {
       std::vector<double> gradient = softmax(logits_[c]);
       for (double& g : gradient) g = -g;
-      gradient[last_[c]] += 1;
+      gradient[drawn[c]] += 1;
       for (double& g : gradient) g *= advantage;
       ascents_[c].step(logits_[c], gradient);
     }
@@ -88,7 +94,7 @@ class ReinforceStrategy : public Strategy {
   RandomStream random_;
   std::vector<std::vector<double>> logits_;
   std::vector<AdamAscent> ascents_;
-  Choices last_;
+  std::deque<Choices> out_;      // proposed, not told yet
   double sum_ = 0, weight_ = 0;  // of the rewards
 };
 

@@ -36,6 +36,7 @@ class WarmUpStrategy : public Strategy {
   explicit WarmUpStrategy(const StrategySetting& setting)
       : founders_(find_founders(setting)), inner_(Strategy::Registry::instance().make("rea", setting)) {}
 
+  bool ready() const override { return inner_->ready(); }
   std::optional<Proposal> propose() override {
     std::optional<Proposal> proposal = inner_->propose();
     if (next_ < founders_.size()) proposal->genotype = founders_[next_++];

@@ -1,0 +1,118 @@
+#include "nascent/cluster/transport.h"
+
+#ifndef NASCENT_HAS_MPI
+
+namespace nascent::cluster {
+std::unique_ptr<Transport> mpi_transport() { return nullptr; }
+}  // namespace nascent::cluster
+
+#else
+
+#define OMPI_SKIP_MPICXX 1
+#include <mpi.h>
+
+#include <algorithm>
+#include <list>
+
+namespace nascent::cluster {
+namespace {
+
+class MpiTransport : public Transport {
+ public:
+  MpiTransport() {
+    int provided = 0;
+    // One thread at a time calls MPI, but not always the same.
+    MPI_Init_thread(nullptr, nullptr, MPI_THREAD_SERIALIZED, &provided);
+    MPI_Comm_dup(MPI_COMM_WORLD, &ranks_);
+    MPI_Comm_rank(ranks_, &rank_);
+    MPI_Comm_size(ranks_, &size_);
+    const MPI_Aint bytes = rank_ == 0 ? sizeof(int64_t) : 0;
+    MPI_Win_allocate(bytes, sizeof(int64_t), MPI_INFO_NULL, ranks_, &counter_, &window_);
+    if (rank_ == 0) *counter_ = 0;
+    MPI_Barrier(ranks_);
+    MPI_Win_lock_all(MPI_MODE_NOCHECK, window_);
+  }
+
+  ~MpiTransport() override {
+    while (progress()) continue;
+    MPI_Win_unlock_all(window_);
+    MPI_Win_free(&window_);
+    MPI_Comm_free(&ranks_);
+    MPI_Finalize();
+  }
+
+  int rank() const override { return rank_; }
+  int size() const override { return size_; }
+
+  void send(int to, int kind, std::string bytes) override {
+    Sending& sending = sending_.emplace_back(Sending{std::move(bytes), MPI_REQUEST_NULL});
+    MPI_Isend(sending.bytes.data(), static_cast<int>(sending.bytes.size()), MPI_BYTE, to, kind, ranks_,
+              &sending.request);
+  }
+
+  std::optional<Message> receive() override {
+    int found = 0;
+    MPI_Message handle = MPI_MESSAGE_NULL;
+    MPI_Status status;
+    MPI_Improbe(MPI_ANY_SOURCE, MPI_ANY_TAG, ranks_, &found, &handle, &status);
+    if (found == 0) return std::nullopt;
+    int count = 0;
+    MPI_Get_count(&status, MPI_BYTE, &count);
+    Message message{status.MPI_SOURCE, status.MPI_TAG, std::string(static_cast<size_t>(count), '\0')};
+    MPI_Mrecv(message.bytes.data(), count, MPI_BYTE, &handle, MPI_STATUS_IGNORE);
+    return message;
+  }
+
+  void fetch_and_add(int64_t add, std::function<void(int64_t)> then) override {
+    Fetching& fetching = fetching_.emplace_back(Fetching{add, 0, MPI_REQUEST_NULL, std::move(then)});
+    MPI_Rget_accumulate(&fetching.add, 1, MPI_INT64_T, &fetching.before, 1, MPI_INT64_T, /*target_rank=*/0, 0, 1,
+                        MPI_INT64_T, MPI_SUM, window_, &fetching.request);
+  }
+
+  bool progress() override {
+    sending_.remove_if([](Sending& sending) { return done(sending.request); });
+    for (auto it = fetching_.begin(); it != fetching_.end();) {
+      if (!done(it->request)) {
+        ++it;
+        continue;
+      }
+      const Fetching fetched = std::move(*it);
+      it = fetching_.erase(it);
+      fetched.then(fetched.before);
+    }
+    return !sending_.empty() || !fetching_.empty();
+  }
+
+ private:
+  // Buffers stay where they are until MPI is done with them.
+  struct Sending {
+    std::string bytes;
+    MPI_Request request;
+  };
+  struct Fetching {
+    int64_t add, before;
+    MPI_Request request;
+    std::function<void(int64_t)> then;
+  };
+
+  static bool done(MPI_Request& request) {
+    int flag = 0;
+    MPI_Test(&request, &flag, MPI_STATUS_IGNORE);
+    return flag != 0;
+  }
+
+  MPI_Comm ranks_ = MPI_COMM_NULL;
+  MPI_Win window_ = MPI_WIN_NULL;
+  int64_t* counter_ = nullptr;
+  int rank_ = 0, size_ = 1;
+  std::list<Sending> sending_;
+  std::list<Fetching> fetching_;
+};
+
+}  // namespace
+
+std::unique_ptr<Transport> mpi_transport() { return std::make_unique<MpiTransport>(); }
+
+}  // namespace nascent::cluster
+
+#endif

@@ -1,0 +1,263 @@
+// Runs on several ranks, as users start them: the same bytes as in one process, whatever happens to a rank.
+#include <gmock/gmock.h>
+
+#include <map>
+#include <set>
+
+#include "cli/program.h"
+#include "mpirun.h"
+#include "nascent/core/text.h"
+
+namespace nascent {
+namespace {
+
+using testing::HasSubstr;
+
+class ProgramOnRanks : public ProgramTest {
+ protected:
+  void SetUp() override {
+    ProgramTest::SetUp();
+#ifndef NASCENT_HAS_MPI
+    GTEST_SKIP() << "built without MPI";
+#endif
+    NASCENT_SKIP_WITHOUT_MPIRUN();
+  }
+
+  MpiRun::Output ranks(
+      int count, std::vector<std::string> words, const std::function<void(pid_t)>& meanwhile = [](pid_t) {}) const {
+    words.insert(words.begin(), NASCENT_PROGRAM);
+    return MpiRun(folder_).run(count, words, meanwhile);
+  }
+
+  // To success, on so many ranks; one is the program started plainly.
+  void run_on(int count, const std::vector<std::string>& words) const {
+    if (count == 1) {
+      const ProgramOutput output = nascent(words);
+      ASSERT_EQ(output.exit_code, 0) << output.err;
+    } else {
+      const MpiRun::Output output = ranks(count, words);
+      ASSERT_EQ(output.exit_code, 0) << output.err;
+    }
+  }
+
+  void expect_error(int count, const std::vector<std::string>& words, const std::string& text) const {
+    const MpiRun::Output output = ranks(count, words);
+    EXPECT_EQ(output.exit_code, 2) << output.err;
+    EXPECT_THAT(output.err, HasSubstr(text));
+    EXPECT_EQ(output.err.find("error: "), output.err.rfind("error: ")) << output.err;
+    EXPECT_LT(output.seconds, 30);
+  }
+
+  static std::vector<std::string> with(std::vector<std::string> words, const std::vector<std::string>& more) {
+    words.insert(words.end(), more.begin(), more.end());
+    return words;
+  }
+
+  // A tiny data set and network.
+  static std::vector<std::string> tiny(const std::vector<std::string>& verb) {
+    return with(verb, {"--data", "random", "--size", "64", "--shape", "3,12,12", "--classes", "4", "--batch", "8",
+                       "--channels", "3", "--cells", "1", "--threads", "1"});
+  }
+
+  std::vector<std::string> score(const std::string& name, int sample) const {
+    return with(tiny({"score"}), {"--cache", path(name), "--csv", path(name + ".csv"), "--sample",
+                                  std::to_string(sample), "--metrics", "snip,params"});
+  }
+
+  // The only file of a folder with this end of its name.
+  std::string file_in(const std::string& folder, const std::string& end) const {
+    for (const auto& entry : std::filesystem::directory_iterator(path(folder))) {
+      if (entry.path().string().ends_with(end)) return read_file(entry.path());
+    }
+    return "no " + end;
+  }
+
+  // Architectures that are kept so far, in the cache or ahead of their turn.
+  size_t lines_in(const std::string& folder) const {
+    std::set<std::string> lines;
+    std::error_code none;
+    for (const auto& entry : std::filesystem::directory_iterator(path(folder), none)) {
+      const std::string name = entry.path().string();
+      if (!name.ends_with(".scores") && !name.ends_with(".ahead")) continue;
+      try {
+        for (auto& line : split(read_file(name), '\n')) lines.insert(std::move(line));
+      } catch (const std::exception&) {  // gone meanwhile
+      }
+    }
+    return lines.size();
+  }
+
+  // What a run and its parts leave for good, by name: results, genotypes, models.
+  std::map<std::string, std::string> kept(const std::string& run) const {
+    std::map<std::string, std::string> files;
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(path(run))) {
+      const std::string name = entry.path().filename();
+      if (name != "result.json" && name != "genotype.json" && name != "model.nascent") continue;
+      std::string text = read_file(entry.path());
+      if (name == "result.json") text = without_times(Json::parse(text)).dump();
+      files[std::filesystem::relative(entry.path(), path(run)).string()] = text;
+    }
+    return files;
+  }
+
+  // How long it took is not the same twice.
+  static Json without_times(Json json) {
+    if (!json.is_structured()) return json;
+    if (json.is_object()) {
+      for (const char* key : {"seconds", "validation_seconds", "search"}) json.erase(key);
+    }
+    for (auto& entry : json) entry = without_times(entry);
+    return json;
+  }
+};
+
+TEST_F(ProgramOnRanks, ScoresAreTheSameBytesOnAnyNumber) {
+  for (const int count : {1, 2, 3}) run_on(count, score(std::to_string(count), 60));
+  for (const char* other : {"2", "3"}) {
+    EXPECT_EQ(file_in(other, ".scores"), file_in("1", ".scores"));
+    EXPECT_EQ(read_file(path(std::string(other) + ".csv")), read_file(path("1.csv")));
+    EXPECT_EQ(file_in(other, ".ahead"), "no .ahead") << "all have had their turn";
+    EXPECT_THAT(file_in(other, ".rank-1.log"), HasSubstr("Rank 1 of"));
+  }
+}
+
+TEST_F(ProgramOnRanks, AKilledRankCostsNoMoreThanWhatWasInFlight) {
+  constexpr int kPieces = 700, kMoments = 20;
+  run_on(1, score("whole", kPieces));
+  RandomStream random(19, "kill");
+  int killed = 0;
+  for (bool done = false; !done && killed < 3 * kMoments;) {
+    // The last moments are left to run to the end. Counted by work: no machine is too slow or too fast for this.
+    const size_t until = lines_in("killed") + 1 + random.below(kPieces / kMoments);
+    const int count = 2 + static_cast<int>(random.below(2));
+    const MpiRun::Output output = ranks(count, score("killed", kPieces), [&](pid_t mpirun) {
+      while (!MpiRun::has_ended(mpirun) && lines_in("killed") < until) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(2));
+      }
+      std::this_thread::sleep_for(std::chrono::milliseconds(random.below(10)));
+      const auto running = MpiRun::ranks_of(mpirun);
+      if (killed < kMoments && !running.empty()) kill(running[random.below(running.size())], SIGKILL);
+    });
+    done = output.exit_code == 0;
+    if (!done) ++killed;
+    EXPECT_TRUE(done || output.exit_code == 137) << output.exit_code << ": " << output.err;
+  }
+  EXPECT_GE(killed, kMoments / 2);
+  EXPECT_EQ(file_in("killed", ".scores"), file_in("whole", ".scores"));
+  EXPECT_EQ(read_file(path("killed.csv")), read_file(path("whole.csv")));
+}
+
+TEST_F(ProgramOnRanks, SignalsStopAllWithWhatIsDoneKept) {
+  run_on(1, score("whole", 400));
+  // To one rank, whichever, and to all by way of mpirun.
+  for (const bool all : {false, true}) {
+    const size_t before = lines_in("stopped");
+    const MpiRun::Output output = ranks(2, score("stopped", 400), [&](pid_t mpirun) {
+      while (!MpiRun::has_ended(mpirun) && lines_in("stopped") < before + 20) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(2));
+      }
+      const auto running = MpiRun::ranks_of(mpirun);
+      if (!running.empty()) kill(all ? mpirun : running.back(), all ? SIGUSR1 : SIGTERM);
+    });
+    EXPECT_EQ(output.exit_code, 130) << output.err;
+    EXPECT_THAT(output.err, HasSubstr("Run the same command again to resume"));
+    EXPECT_GE(lines_in("stopped"), before + 20);
+  }
+  run_on(2, score("stopped", 400));
+  EXPECT_EQ(file_in("stopped", ".scores"), file_in("whole", ".scores"));
+}
+
+TEST_F(ProgramOnRanks, MistakesAreSaidOnceAndEndAllRanks) {
+  expect_error(3, score("few", 2), "There are 3 ranks but only 2 architectures");
+  expect_error(2, tiny({"train", "darts-v2"}), "nascent train works in one process, but was started in 2");
+  expect_error(2, {"space", "darts"}, "nascent space works in one process");
+  expect_error(2, with(score("bad", 5), {"--metrics", "snap"}), "Did you mean 'snip'");
+}
+
+TEST_F(ProgramOnRanks, OnesThatWereNotAskedForTheSameAreRefused) {
+  std::vector<std::string> words;
+  for (const char* batch : {"8", "4"}) {
+    if (!words.empty()) words.emplace_back(":");
+    words = with(with(words, {"-n", "1", NASCENT_PROGRAM}), with(score("two", 5), {"--batch", batch}));
+  }
+  const MpiRun::Output output = MpiRun(folder_).run(0, words);
+  EXPECT_EQ(output.exit_code, 2) << output.err;
+  EXPECT_THAT(output.err, HasSubstr("The ranks disagree"));
+  EXPECT_THAT(output.err, HasSubstr("options.data.batch is 4 there and 8 on rank 0"));
+  EXPECT_FALSE(std::filesystem::exists(path("two"))) << "nothing was computed";
+}
+
+TEST_F(ProgramOnRanks, SearchesOfSeveralSeedsAndTheirStages) {
+  const auto words = [&](const std::string& out) {
+    return with(tiny({"search"}),
+                {"--recipe", "darts-1st", "--space", "nasbench201", "--epochs", "1", "--seeds", "3", "--stage2-epochs",
+                 "1", "--stage2-keep", "1", "--stage3-seeds", "2", "--retrain-set",
+                 "train.epochs=1,data.batch=8,network.channels=4,network.cells=1", "--out", path(out)});
+  };
+  run_on(1, words("one"));
+  run_on(2, words("two"));
+  const auto one = kept("one"), two = kept("two");
+  EXPECT_GE(one.size(), 12u);
+  EXPECT_EQ(one, two);
+  EXPECT_THAT(read_file(path("two/rank-1.log")), HasSubstr("pieces of work done"));
+}
+
+TEST_F(ProgramOnRanks, StrategiesDependOnHowManyAreInFlightAlone) {
+  const auto words = [&](const std::string& out, int in_flight) {
+    return with(tiny({"search"}), {"--method",
+                                   "rea",
+                                   "--judge",
+                                   "training",
+                                   "--judge-epochs",
+                                   "1",
+                                   "--valid-fraction",
+                                   "0.5",
+                                   "--space",
+                                   "nasbench201",
+                                   "--validations",
+                                   "8",
+                                   "--population",
+                                   "3",
+                                   "--in-flight",
+                                   std::to_string(in_flight),
+                                   "--cache",
+                                   path("cache-" + out),
+                                   "--out",
+                                   path(out)});
+  };
+  const auto trials = [&](const std::string& out) {
+    std::vector<std::pair<std::string, double>> all;
+    const Json result = Json::parse(read_file(path(out + "/result.json")));
+    for (const Json& trial : result.at("trials")) {
+      all.emplace_back(trial.at("architecture").get<std::string>(), trial.at("valid").get<double>());
+    }
+    return all;
+  };
+  run_on(1, words("one", 3));
+  run_on(2, words("two", 3));
+  run_on(1, words("sequence", 1));
+  EXPECT_EQ(trials("one").size(), 8u);
+  EXPECT_EQ(trials("one"), trials("two"));
+  EXPECT_NE(trials("one"), trials("sequence"));
+  expect_error(2, words("few", 1), "2 ranks but only 1 proposals judged at once (--in-flight)");
+}
+
+TEST_F(ProgramOnRanks, VariantsOfACellAreTrainedSideBySide) {
+  const auto words = [&](const std::string& out) {
+    return with(tiny({"analyze", "convergence", "darts-v2"}),
+                {"--connections", "1", "--epochs", "1", "--seeds", "1", "--out", path(out)});
+  };
+  run_on(1, words("one"));
+  run_on(2, words("two"));
+  EXPECT_EQ(kept("one"), kept("two"));
+  EXPECT_GE(kept("one").size(), 4u);
+}
+
+TEST_F(ProgramOnRanks, ACacheOfOtherSettingsIsRefused) {
+  run_on(1, score("cache", 3));
+  for (const auto& entry : std::filesystem::directory_iterator(path("cache"))) write_file(entry.path(), "damaged\n");
+  expect_error(2, score("cache", 5), "is not a file of scores for these settings");
+}
+
+}  // namespace
+}  // namespace nascent

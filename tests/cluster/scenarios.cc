@@ -1,0 +1,164 @@
+#include "cluster/scenarios.h"
+
+#include <signal.h>
+#include <sys/resource.h>
+
+#include <chrono>
+#include <iostream>
+#include <map>
+#include <thread>
+
+#include "nascent/cluster/farm.h"
+#include "nascent/cluster/ranks.h"
+#include "nascent/core/error.h"
+#include "nascent/core/interrupt.h"
+#include "nascent/core/log.h"
+
+namespace nascent::cluster {
+namespace {
+
+// Squares a number, after doing what the opening says.
+class Squares : public Helper {
+ public:
+  explicit Squares(const Json& opening) : opening_(opening) {
+    if (opening.value("refuse", -1) == rank()) fail("The folder 'pictures' is not there.");
+  }
+
+  std::string digest() const override { return opening_.value("other data", -1) == rank() ? "other images" : "images"; }
+
+  std::string piece(const std::string& description) override {
+    const int number = std::stoi(description);
+    if (number == opening_.value("fail", -1)) fail("Piece {} is bad.", number);
+    if (number == opening_.value("signal", -1)) raise(SIGUSR1);
+    std::this_thread::sleep_for(std::chrono::milliseconds(opening_.value("milliseconds", 0)));
+    return fmt::format("{} {}", number * number, rank());
+  }
+
+ private:
+  Json opening_;
+};
+
+NASCENT_REGISTER(Helper, "squares", "squares numbers",
+                 [](const Json& opening) { return std::make_unique<Squares>(opening); });
+
+// Rank 0 prints the squares in the order of the pieces, and how many ranks had a hand in them.
+void farm_squares(const Json& opening, int count, int threads = 1, int grow_to = 0) {
+  if (rank() > 0) return serve();
+  Squares mine(opening);
+  std::map<int64_t, int> results;
+  std::map<std::string, int> hands;
+  int added = count;
+  Farm* growing = nullptr;
+  Farm farm("squares", opening, mine, [&](int64_t piece, const std::string& result) {
+    const auto fields = split(result, ' ');
+    results[piece] = std::stoi(fields[0]);
+    ++hands[fields[1]];
+    if (added < grow_to) growing->add(std::to_string(added++));
+  });
+  growing = &farm;
+  for (int i = 0; i < count; ++i) farm.add(std::to_string(i));
+  farm.run(threads);
+  for (const auto& [piece, square] : results) std::cout << square << ' ';
+  std::cout << "by " << hands.size() << std::endl;
+}
+
+double processor_seconds() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  const auto seconds = [](const timeval& t) {
+    return static_cast<double>(t.tv_sec) + 1e-6 * static_cast<double>(t.tv_usec);
+  };
+  return seconds(usage.ru_utime) + seconds(usage.ru_stime);
+}
+
+const std::map<std::string, std::function<void()>>& scenarios() {
+  static const std::map<std::string, std::function<void()>> all = {
+      {"farm",
+       [] {
+         farm_squares({{"milliseconds", 20}}, 12);
+       }},
+      {"threads",
+       [] {
+         farm_squares({{"milliseconds", 20}, {"threads", 2}}, 12, 2);
+       }},
+      {"growing", [] { farm_squares(Json::object(), 2, 1, 12); }},
+      {"two farms",
+       [] {
+         if (rank() > 0) return serve();
+         farm_squares(Json::object(), 5);
+         farm_squares(Json::object(), 7);
+       }},
+      {"bad piece",
+       [] {
+         farm_squares({{"fail", 3}, {"milliseconds", 5}}, 12);
+       }},
+      {"no data",
+       [] {
+         farm_squares({{"refuse", 1}}, 12);
+       }},
+      {"other data",
+       [] {
+         farm_squares({{"other data", 2}}, 12);
+       }},
+      {"signal",
+       [] {
+         farm_squares({{"signal", 4}, {"milliseconds", 5}}, 1000);
+       }},
+      {"disagree",
+       [] {
+         agree({{"options", {{"data", {{"batch", rank() == 1 ? 32 : 64}}}}}});
+         farm_squares(Json::object(), 5);
+       }},
+      {"one fails early",
+       [] {
+         if (rank() == 2) fail("There is no file 'mine.toml'.");
+         agree(Json::object());
+         farm_squares(Json::object(), 5);
+       }},
+      {"rank 0 fails",
+       [] {
+         agree(Json::object());
+         if (rank() == 0) fail("There is no space 'dorts'.");
+         serve();
+       }},
+      {"too many",
+       [] {
+         if (rank() > 0) return serve();
+         require_work(2, "architectures");
+       }},
+      {"waiting",  // the others have nothing to do for two seconds
+       [] {
+         const double before = processor_seconds();
+         if (rank() > 0) {
+           serve();
+           if (processor_seconds() - before > 0.4) fail("{} s of processor time to wait", processor_seconds() - before);
+           return;
+         }
+         std::this_thread::sleep_for(std::chrono::seconds(2));
+       }},
+  };
+  return all;
+}
+
+int code_of(const std::function<void()>& scenario) {
+  try {
+    scenario();
+    return 0;
+  } catch (const Interrupted&) {
+    return 130;
+  } catch (const Error& error) {
+    log::error("{}", error.what());
+    return 2;
+  }
+}
+
+}  // namespace
+
+int run_scenario(const std::string& name) {
+  return with_ranks([&] {
+    catch_interrupts();
+    return code_of(scenarios().at(name));
+  });
+}
+
+}  // namespace nascent::cluster
