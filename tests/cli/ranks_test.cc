@@ -242,17 +242,6 @@ TEST_F(ProgramOnRanks, StrategiesDependOnHowManyAreInFlightAlone) {
   expect_error(2, words("few", 1), "2 ranks but only 1 proposals judged at once (--in-flight)");
 }
 
-TEST_F(ProgramOnRanks, VariantsOfACellAreTrainedSideBySide) {
-  const auto words = [&](const std::string& out) {
-    return with(tiny({"analyze", "convergence", "darts-v2"}),
-                {"--connections", "1", "--epochs", "1", "--seeds", "1", "--out", path(out)});
-  };
-  run_on(1, words("one"));
-  run_on(2, words("two"));
-  EXPECT_EQ(kept("one"), kept("two"));
-  EXPECT_GE(kept("one").size(), 4u);
-}
-
 TEST_F(ProgramOnRanks, ACacheOfOtherSettingsIsRefused) {
   run_on(1, score("cache", 3));
   for (const auto& entry : std::filesystem::directory_iterator(path("cache"))) write_file(entry.path(), "damaged\n");
