@@ -88,6 +88,8 @@ class MpiRun {
                                                           {"OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"},
                                                           {"OMPI_MCA_pml", "ob1"},
                                                           {"OMPI_MCA_btl", "self,vader"},
+                                                          // copies between processes are forbidden in containers
+                                                          {"OMPI_MCA_btl_vader_single_copy_mechanism", "none"},
                                                           {"OMPI_MCA_plm", "isolated"},
                                                           {"OMPI_MCA_odls_base_sigkill_timeout", "0"},
                                                           {"OMPI_MCA_orte_tmpdir_base", scratch.c_str()},

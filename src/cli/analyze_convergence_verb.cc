@@ -13,6 +13,7 @@ class TrainedVariantsVerb : public Verb {
   std::string arguments() const override { return "GENOTYPE..."; }
   bool resumable() const override { return true; }
   bool scalable() const override { return true; }
+  bool spreads() const override { return true; }
   ScaleLimits scale_limits() const override { return options_.training.scale_limits(); }
   void declare(OptionTable& table) override {
     options_.declare(table, question_ == VariantsQuestion::convergence ? "convergence" : "generalisation");

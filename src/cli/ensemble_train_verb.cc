@@ -12,6 +12,7 @@ class EnsembleTrainVerb : public Verb {
   std::string arguments() const override { return "RUN"; }
   bool resumable() const override { return true; }
   bool scalable() const override { return true; }
+  bool spreads() const override { return true; }
   std::string recipes_of(const std::string&) const override { return "train"; }
   void declare(OptionTable& table) override { options_.declare(table); }
   void resolve(const Invocation& invocation) override {

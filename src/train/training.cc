@@ -26,6 +26,11 @@ void TrainingOptions::declare(OptionTable& table) {
   section.add("space", space, "space of the genotype, a name or a .toml file; empty: the one named in the genotype");
   section.add("initialiser", initialiser, "weight initialiser").one_of(Initialiser::Registry::instance().names());
   section
+      .add("data-seed", data_seed,
+           "seed that selects the training images where --limit uses only some of them, and the held-out ones; -1: "
+           "the run's seed")
+      .at_least(-1);
+  section
       .add("snapshots", snapshots,
            "save the initial weights and those after every N epochs to the run's folder snapshots, for 'nascent "
            "analyze trajectory'; 0: none")

@@ -242,6 +242,46 @@ TEST_F(ProgramOnRanks, StrategiesDependOnHowManyAreInFlightAlone) {
   expect_error(2, words("few", 1), "2 ranks but only 1 proposals judged at once (--in-flight)");
 }
 
+TEST_F(ProgramOnRanks, VariantsOfACellAreTrainedSideBySide) {
+  const auto words = [&](const std::string& out) {
+    return with(tiny({"analyze", "convergence", "darts-v2"}),
+                {"--connections", "1", "--epochs", "1", "--seeds", "1", "--out", path(out)});
+  };
+  run_on(1, words("one"));
+  run_on(2, words("two"));
+  EXPECT_EQ(kept("one"), kept("two"));
+  EXPECT_GE(kept("one").size(), 4u);
+  EXPECT_THAT(read_file(path("two/rank-1.log")), HasSubstr("Part darts-v2"));
+}
+
+// Members differ by their seeds, and share the images that the ensemble's seed has chosen.
+TEST_F(ProgramOnRanks, MembersOfAnEnsembleAreTrainedSideBySide) {
+  run_on(1,
+         with(tiny({"ensemble", "search"}), {"--recipe", "urs", "--space", "nasbench201", "--epochs", "1", "--members",
+                                             "3", "--rounds", "1", "--channels", "4", "--out", path("search")}));
+  const auto words = [&](const std::string& out) {
+    return with(tiny({"ensemble", "train", path("search")}),
+                {"--epochs", "1", "--limit", "32", "--seed", "5", "--out", path(out)});
+  };
+  run_on(1, words("one"));
+  run_on(2, words("two"));
+  EXPECT_EQ(kept("one"), kept("two"));
+  EXPECT_GE(kept("one").size(), 7u);
+  EXPECT_TRUE(read_file(path("one/ensemble.nascent")) == read_file(path("two/ensemble.nascent")));
+  EXPECT_THAT(read_file(path("two/rank-1.log")), HasSubstr("Part member-"));
+}
+
+TEST_F(ProgramOnRanks, SearchesByDifferentRecipesAreTheSameOnTwo) {
+  const auto words = [&](const std::string& out) {
+    return with(tiny({"search"}), {"--recipes", "darts-1st,gdas", "--space", "nasbench201", "--epochs", "1", "--seeds",
+                                   "2", "--out", path(out)});
+  };
+  run_on(1, words("one"));
+  run_on(2, words("two"));
+  EXPECT_EQ(kept("one"), kept("two"));
+  EXPECT_GE(kept("one").size(), 8u);
+}
+
 TEST_F(ProgramOnRanks, ACacheOfOtherSettingsIsRefused) {
   run_on(1, score("cache", 3));
   for (const auto& entry : std::filesystem::directory_iterator(path("cache"))) write_file(entry.path(), "damaged\n");
