@@ -286,13 +286,14 @@ void combine(const Combination& combination) {
 }
 
 // Calls write(pixel, gradient, value) for the pixels of a row: the gradient that relu(scale * value + shift) lets pass.
+// Where nothing depends on the values, they may be gone: `reads` says whether they are to be read.
 template <class D, class Write>
-HWY_INLINE void pass_row(D d, const float* from, const MixTerm& read, int w, int c, int b, Write write) {
+HWY_INLINE void pass_row(D d, const float* from, const MixTerm& read, bool reads, int w, int c, int b, Write write) {
   const auto a = read.scale ? hn::LoadU(d, read.scale + b) : hn::Set(d, 1.0f);
   const auto s = read.scale ? hn::LoadU(d, read.shift + b) : hn::Zero(d);
   const float* value = read.value + b;
   for (int x = 0; x < w; ++x, from += c, value += read.pixel) {
-    const auto v = hn::LoadU(d, value);
+    const auto v = reads ? hn::LoadU(d, value) : hn::Zero(d);
     const auto g = hn::LoadU(d, from + b);
     write(x, read.relu ? hn::IfThenElseZero(hn::Gt(hn::MulAdd(a, v, s), hn::Zero(d)), g) : g, v);
   }
@@ -305,7 +306,7 @@ void pass_back(const ReadGradient& it, bool add, Pixels<float> image) {
   float* to = image.first;
   for (int y = 0; y < it.h; ++y, from += it.gradient.row, read.value += w * read.pixel, to += w * image.pixel) {
     for_blocks(c, [&](auto d, int b) {
-      pass_row(d, from, read, w, c, b, [&](int x, auto g, auto) {
+      pass_row(d, from, read, read.relu, w, c, b, [&](int x, auto g, auto) {
         float* at = to + x * image.pixel + b;
         hn::StoreU(add ? hn::Add(hn::LoadU(d, at), g) : g, d, at);
       });
@@ -332,7 +333,7 @@ void pass_back_and_sum(const ReadGradient& it, bool past_caches, float* to, floa
     for_blocks(c, [&](auto d, int b) {
       const auto centre = hn::LoadU(d, read.centre + b);
       auto plain = hn::Zero(d), product = hn::Zero(d);
-      pass_row(d, from, read, w, c, b, [&](int x, auto g, auto v) {
+      pass_row(d, from, read, true, w, c, b, [&](int x, auto g, auto v) {
         float* at = to + static_cast<ptrdiff_t>(x) * c + b;
         plain = hn::Add(plain, g);
         product = hn::MulAdd(g, hn::Sub(v, centre), product);
