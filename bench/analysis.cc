@@ -10,11 +10,9 @@
 #include <fmt/format.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cstdio>
 #include <cstring>
 #include <functional>
@@ -26,6 +24,7 @@
 #include "nascent/nn/threads.h"
 #include "nascent/space/space.h"
 #include "nascent/train/loss.h"
+#include "timing.h"
 
 using namespace nascent;
 
@@ -33,28 +32,6 @@ namespace {
 
 constexpr int kBatch = 64;
 constexpr int kSingles = 16;  // images that are differentiated one by one: each is a measurement of its own
-
-// On a busy machine, the processor time of all threads says more than that of the clock.
-bool processor_time = false;
-
-double now() {
-  if (!processor_time)
-    return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-  timespec time{};
-  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
-  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
-}
-
-double seconds(const std::function<void()>& work) {
-  const double start = now();
-  work();
-  return now() - start;
-}
-
-double median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  return values[values.size() / 2];
-}
 
 // Ways in turns, so that what else the machine does hits all alike; the first round warms up.
 std::vector<double> medians(const std::vector<std::function<void()>>& ways, int rounds) {

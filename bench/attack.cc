@@ -11,11 +11,9 @@
 #include <fmt/format.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cstdio>
 #include <cstring>
 #include <functional>
@@ -25,6 +23,7 @@
 #include "nascent/nn/engine.h"
 #include "nascent/nn/threads.h"
 #include "nascent/space/space.h"
+#include "timing.h"
 
 using namespace nascent;
 
@@ -77,28 +76,6 @@ class Runner {
   VictimPointer victim_;
   Attacked attacked_;
 };
-
-// On a busy machine, the processor time of all threads says more than that of the clock.
-bool processor_time = false;
-
-double now() {
-  if (!processor_time)
-    return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-  timespec time{};
-  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
-  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
-}
-
-double seconds(const std::function<void()>& work) {
-  const double start = now();
-  work();
-  return now() - start;
-}
-
-double median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  return values[values.size() / 2];
-}
 
 // Peak memory of a process that attacks once and does nothing else, in GB; without a way, of one that only answers.
 double peak_memory(const Workload& workload, int batch, std::optional<Way> way) {

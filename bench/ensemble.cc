@@ -9,6 +9,7 @@
 
 #include "nascent/core/random.h"
 #include "nascent/ensemble/selection.h"
+#include "timing.h"
 
 namespace nascent {
 namespace {
@@ -60,11 +61,6 @@ double seconds_of(Work work) {
   const auto start = std::chrono::steady_clock::now();
   work();
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-}
-
-double median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  return values[values.size() / 2];
 }
 
 int run() {

@@ -26,6 +26,7 @@
 #include "nascent/nn/threads.h"
 #include "nascent/space/genotype.h"
 #include "nascent/space/space.h"
+#include "timing.h"
 
 using namespace nascent;
 
@@ -35,11 +36,6 @@ double seconds(const std::function<void()>& work) {
   const auto start = std::chrono::steady_clock::now();
   work();
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-}
-
-double median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  return values[values.size() / 2];
 }
 
 // ---- what is timed
