@@ -5,7 +5,7 @@
 #include <Eigen/Eigenvalues>
 #include <cmath>
 
-#include "nascent/analysis/no_events.h"
+#include "nascent/core/no_events.h"
 #include "nascent/core/error.h"
 #include "nascent/core/random.h"
 #include "nascent/train/loss.h"

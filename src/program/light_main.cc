@@ -44,9 +44,18 @@ bool is_light(const std::vector<std::string>& words) {
          (words.size() > 1 && verbs.contains(words[0] + " " + words[1]));
 }
 
+// Where this program was installed; empty where /proc is missing, as in a bare chroot.
+fs::path prefix() {
+  std::error_code failed;
+  return fs::read_symlink("/proc/self/exe", failed).parent_path().parent_path();
+}
+
 int run(const std::vector<std::string>& words, char** argv) {
-  const fs::path whole =
-      fs::read_symlink("/proc/self/exe").parent_path().parent_path() / "libexec/nascent/nascent-whole";
+  if (prefix().empty()) {
+    std::fprintf(stderr, "error: /proc/self/exe cannot be read, by which Nascent finds its own files. Mount /proc.\n");
+    return 1;
+  }
+  const fs::path whole = prefix() / "libexec/nascent/nascent-whole";
   // One of several: the whole program knows who speaks.
   const bool alone = !cluster::launch().several();
   const fs::path answer = whole.parent_path() / "answers" / answer_name(words);

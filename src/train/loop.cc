@@ -7,6 +7,7 @@
 #include "nascent/core/error.h"
 #include "nascent/core/interrupt.h"
 #include "nascent/core/log.h"
+#include "nascent/core/no_events.h"
 #include "nascent/core/progress.h"
 
 namespace nascent {
@@ -17,12 +18,6 @@ using Clock = std::chrono::steady_clock;
 constexpr int kCheckpointVersion = 1;
 constexpr const char* kPosition = "loop";
 constexpr const char* kJob = "job.";
-
-class NoEvents : public EventSink {
- public:
-  void emit(const Event&) override {}
-  void rewind(int64_t) override {}
-};
 
 class Loop {
  public:

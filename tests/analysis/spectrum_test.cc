@@ -5,7 +5,7 @@
 
 #include <cmath>
 
-#include "nascent/analysis/no_events.h"
+#include "nascent/core/no_events.h"
 #include "nascent/core/random.h"
 #include "nascent/data/image_data.h"
 #include "nascent/nn/engine.h"

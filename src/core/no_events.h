@@ -1,4 +1,4 @@
-// A sink for jobs that are run step by step, without a run around them.
+// A sink that drops everything: for jobs that are run without a run around them.
 #pragma once
 
 #include "nascent/core/events.h"
