@@ -140,7 +140,7 @@ Rows<const float> CellBackward::through_convolutions(std::span<const int> units,
   const Halo halo = run_.halos_[units.front()];
   const int c = padded(leader.input.channels);
   const ptrdiff_t row = static_cast<ptrdiff_t>(shape.width + 2 * halo.w) * c;
-  const float* input = weight_gradients ? run_.padded_input(units.front(), n, thread) : nullptr;
+  const float* input = weight_gradients ? run_.padded_input(units.front(), n, thread, shape.height) : nullptr;
   // The first to come writes the gradient, others add to it; with a stride some pixels get nothing.
   const bool strided = leader.stride_h > 1 || leader.stride_w > 1;
   if (wants_input && strided) std::fill_n(scratch.input_gradient, row * (shape.height + 2 * halo.h), 0.0f);

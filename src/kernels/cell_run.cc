@@ -181,7 +181,7 @@ void CellRun::make_ready(const Read& read, int n, int thread, int first, int row
                 .c = padded(read.channels)});
 }
 
-const float* CellRun::padded_input(int index, int n, int thread) {
+const float* CellRun::padded_input(int index, int n, int thread, int rows) {
   const Read& read = program_->units[index].input;
   const ValueShape& shape = program_->values[read.value];
   auto& held = scratch_[thread]->held;
@@ -191,7 +191,11 @@ const float* CellRun::padded_input(int index, int n, int thread) {
   if (!is_held()) {
     held[0].read = read;
     held[0].image = n;
-    make_ready(read, n, thread, 0, shape.height, place);
+    held[0].rows = 0;
+  }
+  if (const int done = held[0].rows, more = std::min(rows, shape.height) - done; more > 0) {
+    make_ready(read, n, thread, done, more, {place.pixels + done * place.row, place.row});
+    held[0].rows += more;
   }
   return place.pixels;
 }
@@ -209,9 +213,9 @@ const float* CellRun::ready_rows(int index, int n, int thread, int first, int ro
 void CellRun::convolve(int index, int n, int thread, bool again) {
   const Unit& unit = program_->units[index];
   Scratch& scratch = *scratch_[thread];
-  // Without a halo the input is made ready a few rows at a time, while they are in the cache.
+  // Rows of the input are made ready when they are needed and still in the cache after that; without a halo they are
+  // not kept.
   const bool by_rows = halos_[index].h == 0 && halos_[index].w == 0;
-  const float* input = by_rows ? nullptr : padded_input(index, n, thread);
   const ValueShape &in = program_->values[unit.input.value], &out = program_->values[unit.output];
   const int ci = unit.input.channels, cip = padded(ci), cop = channels(unit.output);
   const ptrdiff_t row = static_cast<ptrdiff_t>(in.width + 2 * halos_[index].w) * cip;
@@ -231,9 +235,9 @@ void CellRun::convolve(int index, int n, int thread, bool again) {
     float* to = streams_ && !again ? scratch.result_rows : place;
     float* made = separable && !unit.dense.empty() ? scratch.rows : to;
     const Start start = end.adds ? Start{place, out_pixel} : Start{end.start.empty() ? nullptr : end.start.data(), 0};
-    const int first = y * unit.stride_h;
-    const float* at = by_rows ? ready_rows(index, n, thread, first, std::min(rows * unit.stride_h, in.height - first))
-                              : input + first * row;
+    const int first = y * unit.stride_h, below = first + rows * unit.stride_h;
+    const float* at = by_rows ? ready_rows(index, n, thread, first, std::min(below, in.height) - first)
+                              : padded_input(index, n, thread, below + halos_[index].h) + first * row;
     if (winograd_form)
       winograd(kernels_,
                {.in = {at + taps.offsets[0], row},
@@ -252,13 +256,15 @@ void CellRun::convolve(int index, int n, int thread, bool again) {
                           .pixels = out.width,
                           .c = cip,
                           .out = {made, static_cast<ptrdiff_t>(out.width) * cip}});
-    for (int r = 0; r < rows && !separable && !winograd_form; ++r)
+    // Rows that follow one another are one long row, which falls into full tiles.
+    const int joined = unit.stride_h * row == out.width * step ? rows : 1;
+    for (int r = 0; r < rows && !separable && !winograd_form; r += joined)
       kernels_.dense({.in = at + r * unit.stride_h * row,
                       .taps = taps,
                       .step = step,
                       .ci = ci,
                       .weights = dense,
-                      .pixels = out.width,
+                      .pixels = joined * out.width,
                       .co = cop,
                       .start = start.after(r * out.width),
                       .out = {to + r * out.width * out_pixel, out_pixel}});

@@ -123,8 +123,9 @@ class CellRun {
   // Null where a value is read as it is.
   const NormCoefficients* norm_of(const Read& read) const;
   void make_ready(const Read& read, int n, int thread, int first, int rows, Rows<float> to) const;
-  // The input of a convolution, transformed and with a halo; kept until two others are asked for.
-  const float* padded_input(int unit, int n, int thread);
+  // The input of a convolution, transformed and with a halo, so many rows of it at least; kept until two others are
+  // asked for.
+  const float* padded_input(int unit, int n, int thread, int rows);
   // Some rows of it, where there is no halo.
   const float* ready_rows(int unit, int n, int thread, int first, int rows);
   // Fills scratch.terms and scratch.bias.

@@ -50,6 +50,7 @@ struct Scratch {
   struct PaddedInput {
     Read read;
     int image = -1;
+    int rows = 0;  // so many are ready, from the top
     Frame frame;
   };
   PaddedInput held[2];
