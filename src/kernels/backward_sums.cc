@@ -169,41 +169,14 @@ void CellBackward::note_norm_samples(int index, const std::vector<double>& plain
   call_.samples->deviations[norm.bias] = of_shift;
 }
 
-namespace {
-
-// Adds `own` to `sum`, of `before` others, and returns its squared norm and its squared distance from their mean. Sums
-// side by side, so that the compiler makes vectors of them.
-std::pair<double, double> add_and_compare(const float* own, size_t count, int before, float* sum) {
-  constexpr size_t kSide = 16, kStretch = 1024;
-  const float share = before > 0 ? 1.0f / static_cast<float>(before) : 0.0f;
-  double square = 0, distance = 0;
-  for (size_t from = 0; from < count; from += kStretch) {
-    const size_t to = std::min(from + kStretch, count), whole = from + (to - from) / kSide * kSide;
-    float squares[kSide] = {}, distances[kSide] = {};
-    const auto take = [&](size_t i, size_t k) {
-      const float apart = own[i] - share * sum[i];
-      squares[k] += own[i] * own[i];
-      distances[k] += apart * apart;
-      sum[i] += own[i];
-    };
-    for (size_t i = from; i < whole; i += kSide) {
-      for (size_t k = 0; k < kSide; ++k) take(i + k, k);
-    }
-    for (size_t i = whole; i < to; ++i) take(i, i - whole);
-    square += std::accumulate(squares, squares + kSide, 0.0);
-    distance += std::accumulate(distances, distances + kSide, 0.0);
-  }
-  return {square, distance};
-}
-
-}  // namespace
-
 // Welford's recurrence: the squared distance from the mean of the images before, times their share among all.
 void CellBackward::note_weight_samples(int n, int before, const float* own, float* sum,
                                        std::vector<double>& deviations) {
   const double share = static_cast<double>(before) / (before + 1);
+  const float inverse = before > 0 ? 1.0f / static_cast<float>(before) : 0.0f;
   for (const Packing::GradientSpan& span : spans_) {
-    const auto [square, distance] = add_and_compare(own + span.first, span.count, before, sum + span.first);
+    const auto [square, distance] =
+        kernels_.add_and_compare(own + span.first, span.count, inverse, sum + span.first);
     call_.samples->squares[size_t(span.parameter) * run_.call_.images + n] += square;
     deviations[span.parameter] += share * distance;
   }
@@ -213,19 +186,24 @@ void CellBackward::note_weight_samples(int n, int before, const float* own, floa
 void CellBackward::finish_weight_samples() {
   const size_t floats = run_.packing_.gradient_floats();
   const double images = run_.call_.images;
-  for (const Packing::GradientSpan& span : spans_) {
-    double between = 0;
+  std::vector<double> counts, between(spans_.size());
+  for (int g = 0; g < groups_; ++g) counts.push_back(group_begin(g + 1) - group_begin(g));
+  for_each(static_cast<int>(spans_.size()), run_.call_.threads, [&](int s, int) {
+    const Packing::GradientSpan& span = spans_[s];
+    double sum = 0;
     for (size_t i = span.first; i < span.first + span.count; ++i) {
+      const float* gradients = weight_gradients_.data() + i;
       double total = 0;
-      for (int g = 0; g < groups_; ++g) total += weight_gradients_.data()[g * floats + i];
+      for (int g = 0; g < groups_; ++g) total += gradients[g * floats];
+      const double mean = total / images;
       for (int g = 0; g < groups_; ++g) {
-        const double count = group_begin(g + 1) - group_begin(g);
-        const double apart = weight_gradients_.data()[g * floats + i] / count - total / images;
-        between += count * apart * apart;
+        const double apart = gradients[g * floats] - counts[g] * mean;
+        sum += apart * apart / counts[g];
       }
     }
-    call_.samples->deviations[span.parameter] += between;
-  }
+    between[s] = sum;
+  });
+  for (size_t s = 0; s < spans_.size(); ++s) call_.samples->deviations[spans_[s].parameter] += between[s];
   for (const std::vector<double>& deviations : group_deviations_) {
     for (size_t p = 0; p < deviations.size(); ++p) call_.samples->deviations[p] += deviations[p];
   }

@@ -40,6 +40,7 @@ const ImageKernels* table() {
                                        .mix_sums = mix_sums,
                                        .combine = combine,
                                        .add_scaled = add_scaled,
+                                       .add_and_compare = add_and_compare,
                                        .copy_pixels = copy_pixels,
                                        .join_groups = join_groups,
                                        .split_groups = split_groups,

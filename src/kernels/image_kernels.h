@@ -192,6 +192,10 @@ struct ReadGradient {
   int h, w, c;
 };
 
+struct SquaredNorms {
+  double own = 0, distance = 0;
+};
+
 struct ImageKernels {
   void (*pad)(const Padding& padding);
 
@@ -233,6 +237,8 @@ struct ImageKernels {
 
   // to += weight * from
   void (*add_scaled)(Pixels<const float> from, float weight, size_t pixels, int c, Pixels<float> to);
+  // to += from; the squared norm of `from`, and its squared distance from share * to as that was before.
+  SquaredNorms (*add_and_compare)(const float* from, size_t floats, float share, float* to);
   // to = from
   void (*copy_pixels)(const float* from, size_t pixels, int c, Pixels<float> to);
   // Channels up to a multiple of four become zero.

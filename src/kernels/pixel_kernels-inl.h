@@ -85,6 +85,34 @@ void add_scaled(Pixels<const float> from, float weight, size_t pixels, int c, Pi
   }
 }
 
+// In single precision over stretches that are short enough for it.
+SquaredNorms add_and_compare(const float* from, size_t floats, float share, float* to) {
+  constexpr size_t kStretch = 1024;
+  const Wide d;
+  const auto shares = hn::Set(d, share);
+  SquaredNorms sum;
+  size_t i = 0;
+  while (i + kWide <= floats) {
+    auto own = hn::Zero(d), distance = hn::Zero(d);
+    for (const size_t end = std::min(i + kStretch, floats - floats % kWide); i < end; i += kWide) {
+      const auto x = hn::LoadU(d, from + i), before = hn::LoadU(d, to + i);
+      const auto apart = hn::NegMulAdd(shares, before, x);
+      own = hn::MulAdd(x, x, own);
+      distance = hn::MulAdd(apart, apart, distance);
+      hn::StoreU(hn::Add(before, x), d, to + i);
+    }
+    sum.own += static_cast<double>(hn::GetLane(hn::SumOfLanes(d, own)));
+    sum.distance += static_cast<double>(hn::GetLane(hn::SumOfLanes(d, distance)));
+  }
+  for (; i < floats; ++i) {
+    const float apart = from[i] - share * to[i];
+    sum.own += from[i] * from[i];
+    sum.distance += apart * apart;
+    to[i] += from[i];
+  }
+  return sum;
+}
+
 void copy_pixels(const float* from, size_t pixels, int c, Pixels<float> to) {
   for (size_t i = 0; i < pixels; ++i, from += c, to.first += to.pixel)
     for_blocks(c, [&](auto d, int b) { hn::StoreU(hn::LoadU(d, from + b), d, to.first + b); });

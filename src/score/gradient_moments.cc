@@ -119,12 +119,18 @@ void GradientMoments::add(const BatchMoments& batch) {
   LayerSums& layer = layers_[batch.layer];
   layer.squared_norms.resize(images_ + count);
   for (int64_t i = 0; i < count; ++i) layer.squared_norms[images_ + i] += batch.squares[i];
-  at::Tensor& mean = means_.try_emplace(batch.parameter, at::zeros(batch.sizes, at::kDouble)).first->second;
-  at::Tensor common = mean.view({-1}).narrow(0, batch.first, batch.mean.numel());
-  const at::Tensor apart = batch.mean - common;
-  const double share = static_cast<double>(count) / static_cast<double>(images_ + count);
-  layer.deviations += batch.deviations + static_cast<double>(images_) * share * apart.square().sum().item<double>();
-  common.add_(apart, share);
+  at::Tensor& mean = means_[batch.parameter];
+  if (!mean.defined()) mean = at::zeros(batch.sizes, at::kDouble);
+  const at::Tensor own = batch.mean.contiguous();
+  const double *from = own.data_ptr<double>(), share = static_cast<double>(count) / static_cast<double>(images_ + count);
+  double* common = mean.data_ptr<double>() + batch.first;
+  double between = 0;
+  for (int64_t i = 0; i < own.numel(); ++i) {
+    const double apart = from[i] - common[i];
+    between += apart * apart;
+    common[i] += share * apart;
+  }
+  layer.deviations += batch.deviations + static_cast<double>(images_) * share * between;
 }
 
 GradientMoments::Moments GradientMoments::moments_of(const LayerSums& sums) const {
