@@ -110,9 +110,11 @@ int64_t EventReader::count() const {
 }
 
 std::optional<EventReader::Newest> EventReader::newest() const {
-  const Statement last = prepare("SELECT epoch, step FROM event ORDER BY id DESC LIMIT 1");
+  const Statement last = prepare(
+      "SELECT CASE WHEN kind IN ('judgement', 'proposal') THEN 0 ELSE epoch + 1 END, step FROM event "
+      "ORDER BY id DESC LIMIT 1");
   if (!step(last)) return std::nullopt;
-  Newest newest{.epoch = sqlite3_column_int64(last.get(), 0), .step = sqlite3_column_int64(last.get(), 1)};
+  Newest newest{.epochs = sqlite3_column_int64(last.get(), 0), .step = sqlite3_column_int64(last.get(), 1)};
   // There is no index by kind; epochs that are further back than this are not worth reading all of it.
   const Statement epoch = prepare(
       "SELECT \"values\" FROM event WHERE id > (SELECT max(id) FROM event) - 2000 AND kind = 'epoch' "

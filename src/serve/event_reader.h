@@ -37,7 +37,7 @@ class EventReader {
 
   // Where the run stands: its newest event, and the values of its newest epoch where that is not long ago.
   struct Newest {
-    int64_t epoch = 0, step = 0;
+    int64_t epochs = 0, step = 0;  // begun epochs; none where architectures are judged one after another
     Json epoch_values = Json::object();
   };
   std::optional<Newest> newest() const;

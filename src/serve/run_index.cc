@@ -216,7 +216,7 @@ bool RunIndex::read_events(Entry& entry) const {
     const EventReader reader(store);
     entry.summary["events"] = reader.count();
     if (const auto newest = reader.newest()) {
-      entry.summary["epoch"] = newest->epoch + 1;
+      entry.summary["epoch"] = newest->epochs;
       entry.summary["step"] = newest->step;
       entry.summary["latest"] = newest->epoch_values;
     }

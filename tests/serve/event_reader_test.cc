@@ -91,9 +91,11 @@ TEST(EventReader, TellsWhereARunStands) {
   store.emit({"step", 4, 41, {{"loss", 1}}});
   const auto newest = EventReader(folder / "events.sqlite").newest();
   ASSERT_TRUE(newest);
-  EXPECT_EQ(newest->epoch, 4);
+  EXPECT_EQ(newest->epochs, 5);
   EXPECT_EQ(newest->step, 41);
   EXPECT_EQ(newest->epoch_values["valid_top1"], 71.5);
+  store.emit({"judgement", 7, 42, {{"valid_top1", 60}}});
+  EXPECT_EQ(EventReader(folder / "events.sqlite").newest()->epochs, 0) << "a judgement is no epoch";
 }
 
 TEST(EventReader, Csv) {
