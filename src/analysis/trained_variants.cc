@@ -218,6 +218,24 @@ double TrainedVariant::loss_area() const {
   return loss.empty() ? NAN : sum / static_cast<double>(loss.size());
 }
 
+namespace {
+
+// The end of the loss axis. In the first epochs running statistics lag behind the weights, and losses are tens of times
+// what they become; drawn whole, they would leave nothing to be seen of the rest. 0: all of it is drawn.
+double loss_to_show(const std::vector<const TrainedVariant*>& trained) {
+  double late = 0, all = 0;
+  for (const TrainedVariant* one : trained) {
+    for (const auto& [epoch, value] : one->loss) {
+      if (!std::isfinite(value)) continue;
+      all = std::max(all, value);
+      if (2 * epoch > one->loss.back().first) late = std::max(late, value);
+    }
+  }
+  return all > 3 * late ? 1.5 * late : 0;
+}
+
+}  // namespace
+
 std::vector<FigurePanel> convergence_panels(const std::vector<TrainedVariant>& trained, const std::string& base,
                                             double rate) {
   std::vector<const TrainedVariant*> chosen;
@@ -227,6 +245,7 @@ std::vector<FigurePanel> convergence_panels(const std::vector<TrainedVariant>& t
   FigurePanel loss{fmt::format("{}, learning rate {:g}", base, rate), "epoch", "test loss", {}};
   FigurePanel top1{"", "epoch", "test accuracy (%)", {}};
   loss.plot.curves = grouped_curves(chosen, &TrainedVariant::loss);
+  loss.plot.top = loss_to_show(chosen);
   top1.plot.curves = grouped_curves(chosen, &TrainedVariant::top1);
   for (FigurePanel* panel : {&loss, &top1}) panel->plot.width = 420, panel->plot.height = 260;
   return {loss, top1};
