@@ -154,9 +154,10 @@ void measure_variance(int rounds, int, const Figure& figure) {
                               [&] { single_backward_passes(workload, Engine::fused, true); }},
                              rounds);
   const double singles = 128.0 / kSingles, plain = singles * std::min(times[1], times[2]), fused = singles * times[3];
-  fmt::print("variance of 128 images      {:.3f} s, image by image NCHW {:.3f} s, channels last {:.3f} s: {:.1f}x, fused "
-             "{:.3f} s: {:.1f}x\n",
-             times[0], singles * times[1], singles * times[2], plain / times[0], fused, fused / times[0]);
+  fmt::print(
+      "variance of 128 images      {:.3f} s, image by image NCHW {:.3f} s, channels last {:.3f} s: {:.1f}x, fused "
+      "{:.3f} s: {:.1f}x\n",
+      times[0], singles * times[1], singles * times[2], plain / times[0], fused, fused / times[0]);
   figure("variance_vs_single_images", plain / times[0]);
   figure("variance_vs_single_images_fused", fused / times[0]);
 }

@@ -5,10 +5,10 @@
 #include "nascent/analysis/analysed_models.h"
 #include "nascent/analysis/job_sequence.h"
 #include "nascent/analysis/landscape_pictures.h"
-#include "nascent/core/no_events.h"
 #include "nascent/core/error.h"
 #include "nascent/core/files.h"
 #include "nascent/core/log.h"
+#include "nascent/core/no_events.h"
 #include "nascent/core/text.h"
 #include "nascent/run/paired_test.h"
 

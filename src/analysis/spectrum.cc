@@ -5,8 +5,8 @@
 #include <Eigen/Eigenvalues>
 #include <cmath>
 
-#include "nascent/core/no_events.h"
 #include "nascent/core/error.h"
+#include "nascent/core/no_events.h"
 #include "nascent/core/random.h"
 #include "nascent/train/loss.h"
 #include "nascent/train/model.h"

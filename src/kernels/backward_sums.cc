@@ -175,8 +175,7 @@ void CellBackward::note_weight_samples(int n, int before, const float* own, floa
   const double share = static_cast<double>(before) / (before + 1);
   const float inverse = before > 0 ? 1.0f / static_cast<float>(before) : 0.0f;
   for (const Packing::GradientSpan& span : spans_) {
-    const auto [square, distance] =
-        kernels_.add_and_compare(own + span.first, span.count, inverse, sum + span.first);
+    const auto [square, distance] = kernels_.add_and_compare(own + span.first, span.count, inverse, sum + span.first);
     call_.samples->squares[size_t(span.parameter) * run_.call_.images + n] += square;
     deviations[span.parameter] += share * distance;
   }

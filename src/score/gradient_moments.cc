@@ -122,7 +122,8 @@ void GradientMoments::add(const BatchMoments& batch) {
   at::Tensor& mean = means_[batch.parameter];
   if (!mean.defined()) mean = at::zeros(batch.sizes, at::kDouble);
   const at::Tensor own = batch.mean.contiguous();
-  const double *from = own.data_ptr<double>(), share = static_cast<double>(count) / static_cast<double>(images_ + count);
+  const double *from = own.data_ptr<double>(),
+               share = static_cast<double>(count) / static_cast<double>(images_ + count);
   double* common = mean.data_ptr<double>() + batch.first;
   double between = 0;
   for (int64_t i = 0; i < own.numel(); ++i) {

@@ -26,9 +26,9 @@ TEST(TrainedVariants, EpochsToAnAccuracyAndMeanLoss) {
 
 TEST(TrainedVariants, ACurvePerWidthTheWidestFirst) {
   const Points top1 = {{1, 10}, {2, 20}};
-  const auto panels = convergence_panels({trained(2, {{1, 3}, {2, 2}}, top1), trained(4, {{1, 2}, {2, 1}}, top1),
-                                          trained(4, {{1, 4}, {2, 3}}, top1)},
-                                         "base", 0.1);
+  const auto panels = convergence_panels(
+      {trained(2, {{1, 3}, {2, 2}}, top1), trained(4, {{1, 2}, {2, 1}}, top1), trained(4, {{1, 4}, {2, 3}}, top1)},
+      "base", 0.1);
   ASSERT_EQ(panels.size(), 2);
   ASSERT_EQ(panels[0].plot.curves.size(), 2);
   EXPECT_EQ(panels[0].plot.curves[0].name, "4c");
