@@ -16,9 +16,16 @@ std::string text(int x, int y, const std::string& words, const std::string& styl
   return fmt::format("<text x=\"{}\" y=\"{}\" {}>{}</text>\n", x, y, style, html::escape(words));
 }
 
+// Smaller where the title is longer than its panel.
+int title_size(const DrawnPanel& panel) {
+  constexpr int kLargest = 14, kSmallest = 8;
+  const double letter = 0.65 * static_cast<double>(panel.title.size());  // about as wide, of the size
+  return std::clamp(static_cast<int>((panel.width - 12) / std::max(1.0, letter)), kSmallest, kLargest);
+}
+
 std::string panel_markup(const DrawnPanel& panel, int x) {
-  std::string markup =
-      text(x + 6, kMargin + 12, panel.title, "font-weight=\"600\" font-size=\"14\" fill=\"var(--ink)\"");
+  std::string markup = text(x + 6, kMargin + 12, panel.title,
+                            fmt::format("font-weight=\"600\" font-size=\"{}\" fill=\"var(--ink)\"", title_size(panel)));
   markup += text(x + 6, kMargin + 30, panel.y, "font-size=\"12\" fill=\"var(--soft)\"");
   // The drawing has a view box but no size of its own.
   markup += fmt::format("<svg x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\"{}\n", x, kMargin + kTitle, panel.width,

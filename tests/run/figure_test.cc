@@ -32,6 +32,15 @@ TEST(Figure, ABandIsShaded) {
   EXPECT_THAT((*with)[0], HasSubstr("fill-opacity"));
 }
 
+TEST(Figure, LongTitlesAreSmaller) {
+  const auto figure = [](size_t letters) {
+    return compose_figure({{std::string(letters, 'm'), "x", "y", 300, 200, "<svg></svg>"}}, {});
+  };
+  EXPECT_NE(figure(20).find("font-size=\"14\""), std::string::npos);
+  EXPECT_NE(figure(40).find("font-size=\"11\""), std::string::npos) << "40 letters of 11 * 0.65 fit into 288";
+  EXPECT_NE(figure(400).find("font-size=\"8\""), std::string::npos) << "not smaller than can be read";
+}
+
 TEST(Figure, NothingToDrawIsNothing) { EXPECT_FALSE(draw_figure({}).has_value()); }
 
 }  // namespace
