@@ -159,6 +159,7 @@ void measure_variance(int rounds, int, const Figure& figure) {
       "{:.3f} s: {:.1f}x\n",
       times[0], singles * times[1], singles * times[2], plain / times[0], fused, fused / times[0]);
   figure("variance_vs_single_images", plain / times[0]);
+  figure("variance_vs_single_images_nchw", singles * times[1] / times[0]);
   figure("variance_vs_single_images_fused", fused / times[0]);
 }
 
