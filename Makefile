@@ -9,7 +9,7 @@ help:
 	@echo "make test     install, build and run every test"
 	@echo "make build    only build; the program is $(BUILD)/bin/nascent"
 	@echo "make bench    time the engines, analyses, attacks and ensembles beside the plain way (half an hour)"
-	@echo "make experiments  run every experiment; results go to docs/results/ (an hour)"
+	@echo "make experiments  run every experiment; results go to docs/results/, whose README says how long each takes (hours)"
 	@echo "make docs     write docs/options.md anew from the program"
 	@echo "make format   run clang-format over the sources"
 	@echo "make deb      Debian packages in $(PACKAGES): nascent (program, library, headers) and python3-nascent"

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <limits>
 
@@ -56,13 +55,6 @@ std::vector<size_t> plain_selection(const Members& pool, const Labels& labels, i
   return chosen;
 }
 
-template <class Work>
-double seconds_of(Work work) {
-  const auto start = std::chrono::steady_clock::now();
-  work();
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-}
-
 int run() {
   Labels labels;
   for (int i = 0; i < kImages; ++i) labels.push_back(i % kClasses);
@@ -71,11 +63,11 @@ int run() {
   std::vector<double> fast, plain;
   std::vector<size_t> found, expected;
   for (int repeat = 0; repeat < 3; ++repeat) {
-    fast.push_back(seconds_of([&] {
+    fast.push_back(seconds([&] {
       const SelectionPool candidates(pool, labels, Combination::probabilities);
       found = select_members("forward", {candidates, kWanted}).members;
     }));
-    plain.push_back(seconds_of([&] { expected = plain_selection(pool, labels, kWanted); }));
+    plain.push_back(seconds([&] { expected = plain_selection(pool, labels, kWanted); }));
   }
   if (found != expected) fmt::print("the two selections differ\n");
   fmt::print("running sums {:.3f} s, new averages {:.3f} s\n", median(fast), median(plain));

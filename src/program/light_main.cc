@@ -51,11 +51,12 @@ fs::path prefix() {
 }
 
 int run(const std::vector<std::string>& words, char** argv) {
-  if (prefix().empty()) {
+  const fs::path home = prefix();
+  if (home.empty()) {
     std::fprintf(stderr, "error: /proc/self/exe cannot be read, by which Nascent finds its own files. Mount /proc.\n");
     return 1;
   }
-  const fs::path whole = prefix() / "libexec/nascent/nascent-whole";
+  const fs::path whole = home / "libexec/nascent/nascent-whole";
   // One of several: the whole program knows who speaks.
   const bool alone = !cluster::launch().several();
   const fs::path answer = whole.parent_path() / "answers" / answer_name(words);
