@@ -13,6 +13,7 @@ class TrainVerb : public Verb {
   std::string arguments() const override { return "[GENOTYPE]"; }
   bool resumable() const override { return true; }
   bool scalable() const override { return true; }
+  bool spreads() const override { return true; }
   void declare(OptionTable& table) override { options_.declare(table); }
   void resolve(const Invocation& invocation) override {
     if (const std::string named = invocation.argument("genotype", false); !named.empty())

@@ -7,7 +7,9 @@
 #include <thread>
 
 #include "nascent/cluster/member.h"
+#include "nascent/cluster/opening.h"
 #include "nascent/cluster/ranks.h"
+#include "nascent/cluster/team.h"
 #include "nascent/core/error.h"
 #include "nascent/core/interrupt.h"
 #include "nascent/core/log.h"
@@ -146,19 +148,7 @@ void Farm::close_all() {
 
 void Farm::open() {
   base_ = member_->fetch_and_add(0);
-  member_->send_all(kOpen, Json{{"helper", name_}, {"opening", opening_}, {"base", base_}, {"log", log_}}.dump());
-  const std::string digest = mine_.digest();
-  for (int others = member_->size() - 1; others > 0; --others) {
-    const Message message = member_->wait({kOpened});
-    const Json opened = Json::parse(message.bytes);
-    const auto host = opened.at("host").get<std::string>();
-    if (opened.contains("error")) {
-      throw Error(told_by(message.from, host, opened.at("error").get<std::string>()));
-    }
-    if (opened.at("digest") == digest) continue;
-    nascent::fail("{} Give all ranks the same files.",
-                  told_by(message.from, host, "the data there are not those of rank 0."));
-  }
+  open_on_all(*member_, {{"helper", name_}, {"opening", opening_}, {"base", base_}, {"log", log_}}, mine_.digest());
   member_->send_all(kPieces, packed(descriptions_, 0));
   sent_ = descriptions_.size();
   running_ = true;
@@ -265,19 +255,15 @@ class Help : public Pieces {
   int64_t base_, done_ = 0;
 };
 
-// Null where this rank cannot help, which rank 0 is told.
-std::unique_ptr<Helper> opened(Member& member, const Json& order) {
-  Json answer = {{"host", host_name()}};
+void help(Member& member, const Json& order) {
   std::unique_ptr<Helper> helper;
-  try {
+  const bool ready = answer_opening(member, [&] {
     helper = Helper::Registry::instance().make(order.at("helper").get<std::string>(), order.at("opening"));
-    answer["digest"] = helper->digest();
-  } catch (const std::exception& error) {
-    helper.reset();
-    answer["error"] = error.what();
-  }
-  member.send(0, kOpened, answer.dump());
-  return helper;
+    return helper->digest();
+  });
+  if (!ready) return;
+  const int threads = order.at("opening").value("threads", 1);
+  Help(member, order.at("base").get<int64_t>()).run(*helper, threads == 0 ? usual_threads() : threads);
 }
 
 }  // namespace
@@ -289,12 +275,10 @@ void serve() {
     if (message.kind == kRelease) return;
     const Json order = Json::parse(message.bytes);
     log_beside(order.at("log").get<std::string>(), member.rank());
+    const std::string what = order.contains("companion") ? "companion" : "helper";
     log::info("Rank {} of {} on {}, process {}: {}", member.rank(), member.size(), host_name(), ::getpid(),
-              order.at("helper").get<std::string>());
-    const auto helper = opened(member, order);
-    if (helper == nullptr) continue;
-    const int threads = order.at("opening").value("threads", 1);
-    Help(member, order.at("base").get<int64_t>()).run(*helper, threads == 0 ? usual_threads() : threads);
+              order.at(what).get<std::string>());
+    order.contains("companion") ? join_team(member, order) : help(member, order);
   }
 }
 

@@ -18,7 +18,7 @@ namespace {
 Member* the_member = nullptr;
 
 using Pause = std::chrono::microseconds;
-constexpr Pause kBusy{200}, kIdle{10'000};  // between two looks at the network
+constexpr Pause kHurried{20}, kBusy{200}, kIdle{10'000};  // between two looks at the network
 
 // An error comes before an interruption, which comes before work that is done in part, which comes before success.
 int worse(int a, int b) {
@@ -96,7 +96,8 @@ void Member::carry() {
     const bool nothing = outbox_.empty() && fetches_.empty();
     if (quit_ && nothing && !under_way) return;
     pause = news || under_way ? kBusy : std::min(2 * pause, kIdle);
-    if (nothing) asked_.wait_for(lock, pause);
+    if (!nothing || (hurried_ > 0 && (news || under_way))) continue;
+    asked_.wait_for(lock, hurried_ > 0 ? kHurried : pause);
   }
 }
 
@@ -130,8 +131,9 @@ void Member::stop_all() {
   asked_.notify_one();
 }
 
-std::optional<Message> Member::find(std::initializer_list<Kind> kinds) {
+std::optional<Message> Member::find(std::initializer_list<Kind> kinds, int from) {
   const auto wanted = [&](const Message& message) {
+    if (message.kind == kShare && message.from != from) return false;
     return std::find(kinds.begin(), kinds.end(), message.kind) != kinds.end();
   };
   const auto it = std::find_if(inbox_.begin(), inbox_.end(), wanted);
@@ -143,8 +145,21 @@ std::optional<Message> Member::find(std::initializer_list<Kind> kinds) {
 
 Message Member::wait(std::initializer_list<Kind> kinds) {
   std::unique_lock lock(mutex_);
+  return wait(lock, kinds, -1);
+}
+
+Message Member::wait_now(std::initializer_list<Kind> kinds, int from) {
+  std::unique_lock lock(mutex_);
+  ++hurried_;
+  asked_.notify_one();
+  const auto calm = [this](const void*) { --hurried_; };
+  const std::unique_ptr<const void, decltype(calm)> until_here(this, calm);
+  return wait(lock, kinds, from);
+}
+
+Message Member::wait(std::unique_lock<std::mutex>& lock, std::initializer_list<Kind> kinds, int from) {
   while (true) {
-    if (auto message = find(kinds)) return std::move(*message);
+    if (auto message = find(kinds, from)) return std::move(*message);
     for (const auto& [from, how] : left_) {
       if (how.code != 0) throw Error(told_by(from, how.host, how.text));
     }

@@ -1,5 +1,5 @@
 // This process among the ranks: a thread that carries its messages, so that no other waits by spinning, and that passes
-// on requests to stop. Used by ranks.cc and farm.cc alone.
+// on requests to stop. Used within this room alone.
 #pragma once
 
 #include <condition_variable>
@@ -16,8 +16,24 @@
 
 namespace nascent::cluster {
 
-// To rank 0: hello, opened, result, closed, left. From it: open, pieces, close, release, end. Both ways: stop.
-enum Kind : int { kHello = 1, kOpen, kOpened, kPieces, kResult, kClose, kClosed, kStop, kRelease, kLeft, kEnd };
+// To rank 0: hello, opened, result, closed, left. From it: open, pieces, close, order, disband, release, end. Both
+// ways: stop. From any to any: share.
+enum Kind : int {
+  kHello = 1,
+  kOpen,
+  kOpened,
+  kPieces,
+  kResult,
+  kClose,
+  kClosed,
+  kStop,
+  kRelease,
+  kLeft,
+  kEnd,
+  kOrder,
+  kShare,
+  kDisband
+};
 
 // How a rank ended.
 struct Leave {
@@ -42,6 +58,9 @@ class Member {
   int64_t fetch_and_add(int64_t add);
   // The oldest message of these kinds. On rank 0 an Error where another rank has failed meanwhile.
   Message wait(std::initializer_list<Kind> kinds);
+  // The same for who cannot go on without it: the network is looked at all the time. `from` >= 0: of this rank, if it
+  // is a share.
+  Message wait_now(std::initializer_list<Kind> kinds, int from = -1);
   // All ranks stop as after Ctrl-C.
   void stop_all();
   // The exit code that all agree on.
@@ -51,7 +70,8 @@ class Member {
   void carry();
   void take(Message message);
   void pass_on_interrupt();
-  std::optional<Message> find(std::initializer_list<Kind> kinds);
+  std::optional<Message> find(std::initializer_list<Kind> kinds, int from);
+  Message wait(std::unique_lock<std::mutex>& lock, std::initializer_list<Kind> kinds, int from);
   int lead_out(const Leave& mine);
 
   std::unique_ptr<Transport> transport_;
@@ -61,6 +81,7 @@ class Member {
   std::deque<Message> inbox_, outbox_;  // of the outbox, `from` is to whom
   std::deque<std::pair<int64_t, std::shared_ptr<std::promise<int64_t>>>> fetches_;
   std::map<int, Leave> left_;  // on rank 0: the others that have ended
+  int hurried_ = 0;            // threads in wait_now()
   bool stop_told_ = false, leaving_ = false, quit_ = false;
   std::thread carrier_;
 };

@@ -25,6 +25,7 @@ class Loader::Impl {
   int64_t batches() const;
   int64_t size() const;
   Shape shape() const { return transforms_.output(); }
+  void read_only(int64_t first, int64_t last, int64_t parts);
   void start(int64_t epoch, int64_t first_batch);
   std::optional<Batch> next();
 
@@ -55,6 +56,7 @@ class Loader::Impl {
   // Fixed while workers run.
   int64_t epoch_ = 0;
   std::vector<int64_t> order_;
+  int64_t first_part_ = 0, last_part_ = 1, parts_ = 1;  // of a batch, that are read
 
   std::mutex mutex_;
   std::condition_variable room_, filled_;
@@ -110,6 +112,14 @@ int64_t Loader::Impl::batches() const {
 
 int64_t Loader::Impl::size() const {
   return std::min<int64_t>(static_cast<int64_t>(indices_.size()), batches() * options_.batch);
+}
+
+void Loader::Impl::read_only(int64_t first, int64_t last, int64_t parts) {
+  stop();
+  taken_ = claimed_ = batches();
+  first_part_ = first;
+  last_part_ = last;
+  parts_ = parts;
 }
 
 void Loader::Impl::start(int64_t epoch, int64_t first_batch) {
@@ -170,12 +180,14 @@ void Loader::Impl::work() {
 Batch Loader::Impl::make(int64_t number, Buffers& buffers) const {
   const Shape& shape = transforms_.output();
   const int64_t first = number * options_.batch, last = std::min(first + options_.batch, size());
-  Batch batch{number, static_cast<int>(last - first), shape.channels, shape.height, shape.width, {}, {}, {}};
+  const int64_t from = (last - first) * first_part_ / parts_, to = (last - first) * last_part_ / parts_;
+  Batch batch{number, static_cast<int>(to - from), shape.channels, shape.height, shape.width, {}, {}, {}};
   batch.pixels.resize(batch.size * shape.count());
   batch.indices.assign(order_.begin() + first, order_.begin() + last);
   const std::string purpose = "augmentation of " + options_.purpose;
   float* out = batch.pixels.data();
-  for (const int64_t index : batch.indices) {
+  for (int64_t i = from; i < to; ++i) {
+    const int64_t index = batch.indices[i];
     RandomStream random(options_.seed, purpose, {static_cast<uint64_t>(epoch_), static_cast<uint64_t>(index)});
     dataset_->read(index, buffers.image);
     transforms_.apply(buffers.image, buffers.scratch, random, out);
@@ -212,6 +224,7 @@ Loader::~Loader() = default;
 int64_t Loader::batches() const { return impl_->batches(); }
 int64_t Loader::size() const { return impl_->size(); }
 Shape Loader::shape() const { return impl_->shape(); }
+void Loader::read_only(int64_t first, int64_t last, int64_t parts) { impl_->read_only(first, last, parts); }
 void Loader::start(int64_t epoch, int64_t first_batch) { impl_->start(epoch, first_batch); }
 std::optional<Batch> Loader::next() { return impl_->next(); }
 

@@ -50,6 +50,10 @@ class Loader {
   int64_t size() const;     // images per epoch, those of a batch left out by drop_last not counted
   Shape shape() const;      // of a transformed image
 
+  // Of every batch, cut into `parts` of the same size, only parts `first` to before `last` are read: what size, pixels
+  // and labels of a batch tell of from the next start() on. Its number and indices are those of the whole.
+  void read_only(int64_t first, int64_t last, int64_t parts);
+
   // Begins an epoch at any of its batches; one that is under way is given up.
   void start(int64_t epoch, int64_t first_batch = 0);
   // Nothing at the end of the epoch. An Error from reading an image is thrown here, in the place of its batch, and ends

@@ -226,6 +226,7 @@ class SnapshotTraining : public Job {
 
 void train_snapshots(const TrainingOptions& options, Session& session) {
   options.run.apply();
+  check_shards(options.train.shards, options.data.batch, /*alone=*/true);
   const int cycles = static_cast<int>(std::lround(options.train.epochs / options.train.schedule.step_epochs));
   const Genotype genotype = find_genotype(options.genotype);
   const auto space = find_space(options.space.empty() ? genotype.space : options.space);

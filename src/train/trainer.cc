@@ -1,6 +1,7 @@
 #include "nascent/train/trainer.h"
 
 #include <ATen/ops/empty.h>
+#include <ATen/ops/scalar_tensor.h>
 #include <fmt/format.h>
 #include <torch/autograd.h>
 
@@ -41,6 +42,7 @@ Trainer::Trainer(std::shared_ptr<Network> network, std::unique_ptr<Loader> train
       drop_path_(drop_path),
       seed_(seed),
       watched_(std::move(watched)),
+      shards_(options_.shards, *network_),
       weights_(weights_of(*network_)),
       optimizer_(make_optimizer(options_.optimizer, network_->parameters())) {
   if (options_.ema > 0) average_ = std::make_unique<WeightAverage>(*network_, options_.ema);
@@ -72,28 +74,49 @@ void Trainer::start_epoch(int64_t epoch, int64_t first_step, EventSink&) {
   train_->start(epoch, first_step);
 }
 
+void Trainer::join(cluster::Team& team) {
+  shards_.join(team);
+  shards_.restrict(*train_);
+}
+
+Trainer::Lesson Trainer::lesson(const TensorBatch& batch, int64_t epoch, int64_t step) {
+  Tensors mean = shards_.mean([&](const Shard& shard) {
+    const TensorBatch images = shard.of(batch);
+    const auto output =
+        network_->forward(images.images, {.drop_path = drop_path(epoch), .seed = shard.own(seed_), .step = step});
+    const at::Tensor total = loss(output, images.labels);
+    auto values = torch::autograd::grad({total}, optimizer_->parameters(), {}, /*retain_graph=*/false,
+                                        /*create_graph=*/false, /*allow_unused=*/true);
+    values.push_back(at::scalar_tensor(total.item<double>(), at::kDouble));
+    values.push_back(at::scalar_tensor(count_top(output.logits, images.labels, 1), at::kDouble));
+    return values;
+  });
+  const auto take = [&] {
+    const double number = mean.back().item<double>();
+    mean.pop_back();
+    return number;
+  };
+  const double correct = take(), value = take();
+  return {std::move(mean), value, std::llround(correct * shards_.count())};
+}
+
 StepReport Trainer::step(int64_t epoch, int64_t step, EventSink& events) {
   auto batch = train_->next();
   TORCH_INTERNAL_ASSERT(batch && batch->number == step, "the loader is at another step");
   StepReport report{.batch = batch->describe()};
-  const TensorBatch tensors = to_tensors(std::move(*batch), *network_);
+  const auto images = std::ssize(batch->indices);
   const int64_t done = epoch * steps() + step;
-  const auto output = network_->forward(tensors.images, {.drop_path = drop_path(epoch), .seed = seed_, .step = done});
-  const at::Tensor total = loss(output, tensors.labels);
-  auto gradients = torch::autograd::grad({total}, optimizer_->parameters(), {}, /*retain_graph=*/false,
-                                         /*create_graph=*/false, /*allow_unused=*/true);
-  report.loss = total.item<double>();
-  report.gradient_norm = clip_gradients(gradients, options_.optimizer.clip);
+  Lesson learnt = lesson(to_tensors(std::move(*batch), *network_), epoch, done);
+  report.loss = learnt.loss;
+  report.gradient_norm = clip_gradients(learnt.gradients, options_.optimizer.clip);
   if (!std::isfinite(report.loss) || !std::isfinite(report.gradient_norm)) return report;
 
   const double lr = rate(epoch, step);
-  apply(gradients, lr);
-  const int64_t images = tensors.labels.size(0);
-  const int64_t correct = count_top(output.logits, tensors.labels, 1);
+  apply(learnt.gradients, lr);
   totals_.loss += report.loss * static_cast<double>(images);
-  totals_.correct += correct;
+  totals_.correct += learnt.correct;
   totals_.images += images;
-  const double top1 = 100.0 * static_cast<double>(correct) / static_cast<double>(images);
+  const double top1 = 100.0 * static_cast<double>(learnt.correct) / static_cast<double>(images);
   if ((done + 1) % kStepsBetweenEvents == 0) {
     events.emit({"step",
                  epoch,

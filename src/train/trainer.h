@@ -19,6 +19,7 @@
 #include "nascent/train/loss.h"
 #include "nascent/train/optimizer.h"
 #include "nascent/train/schedule.h"
+#include "nascent/train/shared_job.h"
 #include "nascent/train/weights.h"
 
 namespace nascent {
@@ -30,6 +31,7 @@ struct TrainOptions {
   double label_smoothing = 0;
   double auxiliary_weight = 0.4;
   double ema = 0;  // decay of an exponential moving average of the weights that is evaluated instead; 0: off
+  int shards = 1;  // that a batch is cut into (train/shards.h); an option of whole trainings only (TrainingOptions)
   void declare(OptionTable& table);  // section "train"
   // Without the epochs, where these are said elsewhere, and with flags that name the section, as in --train.lr.
   void declare_without_epochs(OptionTable& table);
@@ -40,7 +42,7 @@ struct TrainOptions {
 
 // Emits "step" events (loss, lr, grad_norm, top1 of a batch; every tenth step) and "epoch" events (train_loss,
 // train_top1, valid_loss, valid_top1, valid_top5 or test_..., lr, drop_path, seconds in this process).
-class Trainer : public Job {
+class Trainer : public SharedJob {
  public:
   // `valid` may be null: then nothing is evaluated and the best weights are the last. `drop_path` is the probability in
   // the last epoch; it rises in a line from 0 in the first. `watched` says in events whose images `valid` are: "valid",
@@ -49,7 +51,8 @@ class Trainer : public Job {
           TrainOptions options, double drop_path, uint64_t seed, std::string watched = "valid");
   ~Trainer() override;
 
-  // Job
+  // SharedJob
+  void join(cluster::Team& team) override;
   std::string label() const override { return "train"; }
   int64_t epochs() const override { return options_.epochs; }
   int64_t steps() const override { return train_->batches(); }
@@ -78,6 +81,13 @@ class Trainer : public Job {
   double rate(int64_t epoch, int64_t step) const;
   double drop_path(int64_t epoch) const;
   at::Tensor loss(const NetworkOutput& output, const at::Tensor& labels) const;
+  // What a step learns from a batch.
+  struct Lesson {
+    std::vector<at::Tensor> gradients;
+    double loss = 0;
+    int64_t correct = 0;
+  };
+  Lesson lesson(const TensorBatch& batch, int64_t epoch, int64_t step);
   void apply(const std::vector<at::Tensor>& gradients, double rate);
   Evaluation validate();
   void keep_if_best(int64_t epoch);
@@ -89,6 +99,8 @@ class Trainer : public Job {
   double drop_path_;
   uint64_t seed_;
   std::string watched_;
+
+  Shards shards_;
 
   Weights weights_;  // the network's own
   std::unique_ptr<Optimizer> optimizer_;

@@ -36,6 +36,7 @@ void TrainingOptions::declare(OptionTable& table) {
            "analyze trajectory'; 0: none")
       .range(0, 1000000);
   train.declare(table);
+  declare_shards(table, "train", train.shards);
   network.declare(table);
   data.declare(table);
   run.declare(table);
@@ -140,6 +141,44 @@ std::string order_of(const TrainingOptions& options) {
   return seed == options.images_seed() ? "train" : fmt::format("train {}", seed);
 }
 
+// A training made ready, by rank 0 and by those that share it: everything that can be refused is.
+struct PreparedTraining {
+  explicit PreparedTraining(const TrainingOptions& options)
+      : genotype(find_genotype(options.genotype)),
+        data(options.data, options.images_seed()),
+        plan(plan_network(*space_of_genotype(options.genotype, options.space), genotype, options.network, data.shape(),
+                          data.classes())),
+        memory(options.run.check_memory(plan, options.data.batch / options.train.shards)),
+        // Without held-out data the test part is only watched: the last weights are what is reported, not the best on
+        // it.
+        trainer(std::make_shared<Network>(plan, static_cast<uint64_t>(options.run.seed), options.initialiser),
+                data.training(data.split().train, order_of(options)),
+                data.split().valid.empty() ? data.testing() : data.evaluation(data.split().valid), options.train,
+                options.network.drop_path, static_cast<uint64_t>(options.run.seed),
+                data.split().valid.empty() ? "test" : "valid") {}
+
+  Genotype genotype;
+  ImageData data;
+  NetworkPlan plan;
+  std::string memory;
+  Trainer trainer;
+};
+
+constexpr const char* kCompanion = "train";
+
+class TrainingCompanion : public cluster::Companion {
+ public:
+  explicit TrainingCompanion(const Json& opening) : prepared_(options_from<TrainingOptions>(opening)) {}
+  std::string digest() const override { return std::to_string(prepared_.data.digest()); }
+  void follow(cluster::Team& team) override { nascent::follow(prepared_.trainer, team); }
+
+ private:
+  PreparedTraining prepared_;
+};
+
+NASCENT_REGISTER(cluster::Companion, kCompanion, "a training",
+                 [](const Json& opening) { return std::make_unique<TrainingCompanion>(opening); });
+
 }  // namespace
 
 TrainingResult train(const TrainingOptions& options, Session& session) {
@@ -148,31 +187,23 @@ TrainingResult train(const TrainingOptions& options, Session& session) {
     fail(
         "nascent train: --genotype is missing, as in 'nascent train darts-v2' or 'nascent train runs/search-darts-1'.");
   }
-  const Genotype genotype = find_genotype(options.genotype);
-  const auto space = space_of_genotype(options.genotype, options.space);
-  const auto seed = static_cast<uint64_t>(options.run.seed);
-  const ImageData data(options.data, options.images_seed());
-  const NetworkPlan plan = plan_network(*space, genotype, options.network, data.shape(), data.classes());
-  const std::string memory = options.run.check_memory(plan, options.data.batch);
-  // Without held-out data the test part is only watched: the last weights are what is reported, not the best on it.
-  Trainer trainer(std::make_shared<Network>(plan, seed, options.initialiser),
-                  data.training(data.split().train, order_of(options)),
-                  data.split().valid.empty() ? data.testing() : data.evaluation(data.split().valid), options.train,
-                  options.network.drop_path, seed, data.split().valid.empty() ? "test" : "valid");
-  session.begin(genotype.space, {{"Genotype", options.genotype}, {"Data set", options.data.name}}, data.digest());
-  TrainingResult result{.parameters = count_parameters(plan), .multiply_adds = count_multiply_adds(plan)};
+  check_shards(options.train.shards, options.data.batch, /*alone=*/session.start().part);
+  PreparedTraining prepared(options);
+  session.begin(prepared.genotype.space, {{"Genotype", options.genotype}, {"Data set", options.data.name}},
+                prepared.data.digest());
+  TrainingResult result{.parameters = count_parameters(prepared.plan),
+                        .multiply_adds = count_multiply_adds(prepared.plan)};
   session.run([&] {
-    session.directory().write_genotype(genotype);
+    session.directory().write_genotype(prepared.genotype);
     log::info("Network: {} parameters, {} multiply-adds per image, about {} of memory a step; {}",
-              engineering(result.parameters), engineering(result.multiply_adds), memory, data.describe());
-    const ModelFacts facts{genotype, options, data};
-    if (options.snapshots > 0) {
-      KeptTraining kept(trainer, facts, session.directory().path() / "snapshots");
-      session.run(kept);
-    } else {
-      session.run(trainer);
-    }
-    conclude(trainer, facts, session.directory(), result);
+              engineering(result.parameters), engineering(result.multiply_adds), prepared.memory,
+              prepared.data.describe());
+    const ModelFacts facts{prepared.genotype, options, prepared.data};
+    KeptTraining kept(prepared.trainer, facts, session.directory().path() / "snapshots");
+    Job& job = options.snapshots > 0 ? static_cast<Job&>(kept) : prepared.trainer;
+    run_shared(prepared.trainer, job, opening_with(kCompanion, options, prepared.data.digest(), session),
+               session.start().part, [&](Job& shared) { session.run(shared); });
+    conclude(prepared.trainer, facts, session.directory(), result);
     session.conclude(result.to_json());
   });
   result.directory = session.directory().path();

@@ -100,6 +100,39 @@ class ProgramOnRanks : public ProgramTest {
     return files;
   }
 
+  // Starts a run and has `strike` at it again and again, each time after something new was kept and a moment more, and
+  // resumes it, on other numbers of ranks up to `most`, until it is done; returns how often it was stopped.
+  int struck(const std::vector<std::string>& start, const std::string& out,
+             const std::function<void(const std::vector<pid_t>& ranks)>& strike, int strikes, int most = 4) const {
+    RandomStream random(7, "strike " + out);
+    int stopped = 0;
+    for (int attempt = 0; attempt < 3 * strikes + 3; ++attempt) {
+      const bool begun = std::filesystem::exists(folder_ / out / "run.json");
+      const auto before = kept_files(folder_ / out);
+      const int count = begun ? 1 + static_cast<int>(random.below(most)) : most;
+      const auto moment = std::chrono::milliseconds(random.below(40));
+      const MpiRun::Output output = ranks(count, begun ? resumed(start, out) : start, [&](pid_t mpirun) {
+        while (!MpiRun::has_ended(mpirun) && kept_files(folder_ / out) == before) {
+          std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        }
+        std::this_thread::sleep_for(moment);
+        if (stopped < strikes) strike(MpiRun::ranks_of(mpirun));
+      });
+      if (output.exit_code == 0) return stopped;
+      EXPECT_TRUE(output.exit_code == 137 || output.exit_code == 130) << output.exit_code << ": " << output.err;
+      ++stopped;
+    }
+    ADD_FAILURE() << out << " does not come to an end";
+    return stopped;
+  }
+
+  // Kills one of the ranks, whichever.
+  static auto killing(RandomStream& random) {
+    return [&random](const std::vector<pid_t>& ranks) {
+      if (!ranks.empty()) kill(ranks[random.below(static_cast<int64_t>(ranks.size()))], SIGKILL);
+    };
+  }
+
   // How long it took is not the same twice.
   static Json without_times(Json json) {
     if (!json.is_structured()) return json;
@@ -169,7 +202,13 @@ TEST_F(ProgramOnRanks, SignalsStopAllWithWhatIsDoneKept) {
 
 TEST_F(ProgramOnRanks, MistakesAreSaidOnceAndEndAllRanks) {
   expect_error(3, score("few", 2), "There are 3 ranks but only 2 architectures");
-  expect_error(2, tiny({"train", "darts-v2"}), "nascent train works in one process, but was started in 2");
+  expect_error(2, tiny({"train", "darts-v2"}), "One training or search is spread over processes by --shards N");
+  expect_error(3, with(tiny({"train", "darts-v2"}), {"--shards", "2"}),
+               "There are 3 ranks but only 2 shards of a batch (--shards)");
+  expect_error(2, with(tiny({"search"}), {"--shards", "3"}), "--shards 3: a batch of 8 images cannot be cut");
+  expect_error(2, with(tiny({"search"}), {"--shards", "2", "--sample-per-shard"}), "--sample-per-shard");
+  expect_error(2, with(tiny({"search"}), {"--method", "rea", "--shards", "2"}),
+               "search.shards is not an option of the method 'rea'");
   expect_error(2, {"space", "darts"}, "nascent space works in one process");
   expect_error(2, with(score("bad", 5), {"--metrics", "snap"}), "Did you mean 'snip'");
 }
@@ -200,6 +239,17 @@ TEST_F(ProgramOnRanks, SearchesOfSeveralSeedsAndTheirStages) {
   EXPECT_GE(one.size(), 12u);
   EXPECT_EQ(one, two);
   EXPECT_THAT(read_file(path("two/rank-1.log")), HasSubstr("pieces of work done"));
+}
+
+TEST_F(ProgramOnRanks, SearchesOfAKilledRankGoOnFromTheirCheckpoints) {
+  const auto words = [&](const std::string& out) {
+    return with(tiny({"search"}), {"--recipe", "darts-1st", "--space", "nasbench201", "--epochs", "6", "--seeds", "3",
+                                   "--checkpoint-steps", "1", "--out", path(out)});
+  };
+  run_on(1, words("whole"));
+  RandomStream random(5, "victim");
+  EXPECT_GE(struck(words("killed"), "killed", killing(random), 4, 3), 2);
+  EXPECT_EQ(kept("whole"), kept("killed"));
 }
 
 TEST_F(ProgramOnRanks, StrategiesDependOnHowManyAreInFlightAlone) {
@@ -280,6 +330,95 @@ TEST_F(ProgramOnRanks, SearchesByDifferentRecipesAreTheSameOnTwo) {
   run_on(2, words("two"));
   EXPECT_EQ(kept("one"), kept("two"));
   EXPECT_GE(kept("one").size(), 8u);
+}
+
+// One run on all ranks: what a run leaves, and its last checkpoint.
+class DataParallel : public ProgramOnRanks {
+ protected:
+  static std::vector<std::string> trained(const std::string& out) {
+    return with(tiny({"train", "--genotype", "nasbench201:77"}),
+                {"--epochs", "2", "--valid-fraction", "0.25", "--drop-path", "0.2", "--ema", "0.9", "--out", out});
+  }
+  static std::vector<std::string> searched(const std::string& recipe, const std::string& out) {
+    return with(tiny({"search"}), {"--recipe", recipe, "--space", "nasbench201", "--epochs", "2", "--drop-path", "0",
+                                   "--partial", "1", "--no-auxiliary", "--out", out});
+  }
+
+  // Everything that must not depend on the ranks, by name.
+  std::map<std::string, std::string> left(const std::string& run) const {
+    auto files = kept(run);
+    const auto folder = std::filesystem::path(path(run));
+    if (std::filesystem::exists(folder / "best.nascent")) files["best"] = read_file(folder / "best.nascent");
+    for (const auto& entry : std::filesystem::directory_iterator(folder / "checkpoints")) {
+      files[entry.path().filename()] = read_file(entry.path());
+    }
+    return files;
+  }
+
+  // Not by EXPECT_EQ of the whole, which would print models.
+  void expect_same(const std::string& one, const std::string& other) const {
+    const auto a = left(one), b = left(other);
+    EXPECT_GE(a.size(), 3u) << one;
+    EXPECT_EQ(a.size(), b.size()) << other;
+    for (const auto& [name, bytes] : a) EXPECT_TRUE(b.contains(name) && b.at(name) == bytes) << other << ": " << name;
+  }
+
+  // On one rank and on others, into folders named after how many.
+  void expect_same_on(const std::function<std::vector<std::string>(const std::string& out)>& words,
+                      const std::string& name, int shards, const std::vector<int>& ranks) const {
+    const std::vector<std::string> cut = {"--shards", std::to_string(shards)};
+    run_on(1, with(words(path(name + "1")), cut));
+    for (const int count : ranks) {
+      const std::string out = name + std::to_string(count);
+      run_on(count, with(words(path(out)), cut));
+      expect_same(name + "1", out);
+    }
+  }
+};
+
+TEST_F(DataParallel, ATrainingIsTheSameBytesOnAnyNumberOfRanks) {
+  expect_same_on(trained, "two-", 2, {2});
+  expect_same_on(trained, "four-", 4, {2, 3, 4});
+  EXPECT_NE(left("two-1"), left("four-1")) << "the shards decide";
+  EXPECT_THAT(read_file(path("four-4/rank-3.log")), HasSubstr("exchanges"));
+}
+
+TEST_F(DataParallel, SearchesAreTheSameBytesOnAnyNumberOfRanks) {
+  for (const std::string recipe : {"darts-1st", "gdas", "gaea-darts", "enas"}) {
+    expect_same_on([&](const std::string& out) { return searched(recipe, out); }, recipe + "-", 4, {2, 4});
+  }
+  for (const std::string recipe : {"darts-2nd", "amended-darts-s1", "xnas"}) {
+    expect_same_on([&](const std::string& out) { return searched(recipe, out); }, recipe + "-", 2, {2});
+  }
+  const auto sampled = [&](const std::string& out) { return with(searched("gdas", out), {"--sample-per-shard"}); };
+  expect_same_on(sampled, "sampled-", 4, {3});
+  EXPECT_NE(left("sampled-1"), left("gdas-1"));
+}
+
+TEST_F(DataParallel, AKilledRankCostsTheStepsSinceTheLastCheckpoint) {
+  const auto words = [&](const std::string& out) {
+    return with(searched("darts-1st", path(out)), {"--shards", "4", "--epochs", "20", "--checkpoint-steps", "1"});
+  };
+  run_on(1, words("whole"));
+  RandomStream random(3, "victim");
+  EXPECT_GE(struck(words("killed"), "killed", killing(random), 5), 3);
+  expect_same("whole", "killed");
+}
+
+TEST_F(DataParallel, ASignalStopsAllAndTheRunGoesOnAlone) {
+  const auto words = [&](const std::string& out) {
+    return with(tiny({"train", "--genotype", "nasbench201:77"}),
+                {"--epochs", "40", "--shards", "4", "--out", path(out)});
+  };
+  run_on(1, words("whole"));
+  const int stopped = struck(
+      words("stopped"), "stopped",
+      [](const std::vector<pid_t>& ranks) {
+        if (!ranks.empty()) kill(ranks.back(), SIGTERM);
+      },
+      1);
+  EXPECT_EQ(stopped, 1);
+  expect_same("whole", "stopped");
 }
 
 TEST_F(ProgramOnRanks, ACacheOfOtherSettingsIsRefused) {

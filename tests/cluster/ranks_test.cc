@@ -71,6 +71,19 @@ TEST_F(Ranks, OneFarmAfterAnother) {
   EXPECT_THAT(out, HasSubstr("0 1 4 9 16 25 36 by"));
 }
 
+TEST_F(Ranks, ATeamExchangesInTheOrderOfTheRanks) {
+  EXPECT_THAT(ranks(2, "team").out, HasSubstr("0>0 1>0 in 20"));
+  EXPECT_THAT(ranks(3, "team").out, HasSubstr("0>0 1>0 2>0 in 20"));
+}
+
+TEST_F(Ranks, ATeamEndsWithWhoeverFails) {
+  expect_error(3, "bad companion", "Round 3 is bad.");
+  expect_error(3, "bad leader", "Round 3 is bad.");
+  expect_error(3, "team without data", "The folder 'pictures' is not there.");
+  expect_error(3, "team with other data", "the data there are not those of rank 0");
+  EXPECT_EQ(ranks(3, "team signal").exit_code, 130);
+}
+
 TEST_F(Ranks, AnErrorAnywhereIsSaidOnceAndEndsAll) {
   expect_error(3, "bad piece", "Piece 3 is bad.");
   expect_error(2, "no data", "The folder 'pictures' is not there.");

@@ -10,6 +10,7 @@
 
 #include "nascent/cluster/farm.h"
 #include "nascent/cluster/ranks.h"
+#include "nascent/cluster/team.h"
 #include "nascent/core/error.h"
 #include "nascent/core/interrupt.h"
 #include "nascent/core/log.h"
@@ -62,6 +63,46 @@ void farm_squares(const Json& opening, int count, int threads = 1, int grow_to =
   std::cout << "by " << hands.size() << std::endl;
 }
 
+// Every rank's number, by way of every other; and what the opening says happens in round 3.
+std::string round_of(Team& team, const Json& opening, int round) {
+  if (round == 3 && opening.value("fail", -1) == team.rank()) fail("Round 3 is bad.");
+  if (round == 3 && opening.value("signal", -1) == team.rank()) raise(SIGUSR1);
+  std::vector<std::string> to;
+  for (int other = 0; other < team.size(); ++other) to.push_back(fmt::format("{}>{} ", team.rank(), other));
+  std::string all;
+  for (const std::string& part : team.exchange(std::move(to))) all += part;
+  return all;
+}
+
+class Rounds : public Companion {
+ public:
+  explicit Rounds(const Json& opening) : opening_(opening) {
+    if (opening.value("refuse", -1) == rank()) fail("The folder 'pictures' is not there.");
+  }
+  std::string digest() const override { return opening_.value("other data", -1) == rank() ? "other images" : "images"; }
+  void follow(Team& team) override {
+    while (true) round_of(team, opening_, std::stoi(team.hear()));
+  }
+
+ private:
+  Json opening_;
+};
+
+NASCENT_REGISTER(Companion, "rounds", "exchanges",
+                 [](const Json& opening) { return std::make_unique<Rounds>(opening); });
+
+void team_rounds(const Json& opening) {
+  if (rank() > 0) return serve();
+  Team team("rounds", opening, "images", "");
+  const int rounds = opening.contains("signal") ? 1'000'000 : 20;
+  for (int round = 0; round < rounds; ++round) {
+    team.order(std::to_string(round));
+    const std::string all = round_of(team, opening, round);
+    if (round + 1 == rounds) std::cout << all << "in " << team.cost().exchanges << std::endl;
+    if (interrupt_requested()) throw Interrupted();
+  }
+}
+
 double processor_seconds() {
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
@@ -103,6 +144,27 @@ const std::map<std::string, std::function<void()>>& scenarios() {
       {"signal",
        [] {
          farm_squares({{"signal", 4}, {"milliseconds", 5}}, 1000);
+       }},
+      {"team", [] { team_rounds(Json::object()); }},
+      {"bad companion",
+       [] {
+         team_rounds({{"fail", 1}});
+       }},
+      {"bad leader",
+       [] {
+         team_rounds({{"fail", 0}});
+       }},
+      {"team without data",
+       [] {
+         team_rounds({{"refuse", 1}});
+       }},
+      {"team with other data",
+       [] {
+         team_rounds({{"other data", 2}});
+       }},
+      {"team signal",
+       [] {
+         team_rounds({{"signal", 1}});
        }},
       {"disagree",
        [] {

@@ -144,5 +144,20 @@ TEST(LoaderTest, RefusesWhatCannotBeLoaded) {
               HasSubstr("Image 3 of 'counting' was asked for; expected 0 to 2"));
 }
 
+// What a rank reads that has only some shards of every batch.
+TEST(LoaderTest, PartsOfABatchAreThoseOfTheWhole) {
+  Loader whole = make_loader({.batch = 8, .shuffle = true, .drop_last = true}),
+         part = make_loader({.batch = 8, .shuffle = true, .drop_last = true});
+  part.read_only(1, 3, 4);
+  const auto all = epoch(whole, 3), parts = epoch(part, 3);
+  ASSERT_EQ(parts.size(), all.size());
+  for (size_t i = 0; i < all.size(); ++i) {
+    EXPECT_EQ(parts[i].size, 4);
+    EXPECT_EQ(parts[i].indices, all[i].indices) << "so that messages name the whole";
+    EXPECT_EQ(parts[i].labels, std::vector<int64_t>(all[i].labels.begin() + 2, all[i].labels.begin() + 6));
+    EXPECT_EQ(parts[i].pixels, std::vector<float>(all[i].pixels.begin() + 180, all[i].pixels.begin() + 540));
+  }
+}
+
 }  // namespace
 }  // namespace nascent

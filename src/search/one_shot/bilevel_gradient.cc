@@ -48,8 +48,20 @@ double TwoTerms::ratio() const {
   return size > 0 ? joint_norm(second) / size : 0;
 }
 
+namespace {
+
+Tensors mean_gradients(const MeanLoss& loss, const Tensors& inputs) {
+  return loss.mean([&](const LossFunction& shard) { return dense_gradients(shard(), inputs); });
+}
+
+Tensors mean_product(const MeanLoss& loss, const Tensors& x, const Tensors& v, const Tensors& y, Differentiation how) {
+  return loss.mean([&](const LossFunction& shard) { return second_product(shard, x, v, y, how); });
+}
+
+}  // namespace
+
 TwoTerms unrolled_gradient(const BilevelLosses& losses, const UnrolledStep& step, Differentiation how) {
-  const Tensors inner = dense_gradients(losses.train(), losses.weights);
+  const Tensors inner = mean_gradients(losses.train, losses.weights);
   Tensors saved;
   {
     at::NoGradGuard no_grad;
@@ -63,7 +75,7 @@ TwoTerms unrolled_gradient(const BilevelLosses& losses, const UnrolledStep& step
   }
   Tensors inputs = losses.architecture;
   inputs.insert(inputs.end(), losses.weights.begin(), losses.weights.end());
-  const Tensors outer = dense_gradients(losses.valid(), inputs);
+  const Tensors outer = mean_gradients(losses.valid, inputs);
   {
     at::NoGradGuard no_grad;
     for (size_t i = 0; i < saved.size(); ++i) at::Tensor(losses.weights[i]).copy_(saved[i]);
@@ -71,15 +83,15 @@ TwoTerms unrolled_gradient(const BilevelLosses& losses, const UnrolledStep& step
   const size_t count = losses.architecture.size();
   TwoTerms result{{outer.begin(), outer.begin() + static_cast<ptrdiff_t>(count)}, {}};
   const Tensors of_weights(outer.begin() + static_cast<ptrdiff_t>(count), outer.end());
-  result.second = second_product(losses.train, losses.weights, of_weights, losses.architecture, how);
+  result.second = mean_product(losses.train, losses.weights, of_weights, losses.architecture, how);
   for (auto& part : result.second) part = -step.rate * part;
   return result;
 }
 
 Tensors amended_term(const BilevelLosses& losses, double coefficient, Differentiation how) {
-  const Tensors of_weights = dense_gradients(losses.valid(), losses.weights);
-  const Tensors curved = second_product(losses.train, losses.weights, of_weights, losses.weights, how);
-  Tensors mixed = second_product(losses.train, losses.weights, curved, losses.architecture, how);
+  const Tensors of_weights = mean_gradients(losses.valid, losses.weights);
+  const Tensors curved = mean_product(losses.train, losses.weights, of_weights, losses.weights, how);
+  Tensors mixed = mean_product(losses.train, losses.weights, curved, losses.architecture, how);
   for (auto& part : mixed) part = -coefficient * part;
   return mixed;
 }
@@ -92,8 +104,9 @@ class FirstOrderGradient : public ArchitectureGradient {
   explicit FirstOrderGradient(const GradientSetup& setup) : problem_(setup.problem) {}
 
   ArchitectureGradientResult compute(const ArchitectureStep& step) override {
-    const auto loss = problem_.loss(step.valid, step.place, /*regularised=*/true);
-    return {gradients(loss.value, problem_.architecture()), loss.value.item<double>(), loss.top1};
+    auto [gradients, loss, top1] =
+        problem_.gradients(step.valid, step.place, problem_.architecture(), /*regularised=*/true);
+    return {std::move(gradients), loss, top1};
   }
 
  private:
@@ -108,13 +121,8 @@ struct StepLosses {
   StepLosses(OneShotLoss& problem, const ArchitectureStep& step) {
     losses.weights = problem.weights();
     losses.architecture = problem.architecture();
-    losses.train = [&problem, &step] { return problem.loss(step.train, step.place).value; };
-    losses.valid = [this, &problem, &step] {
-      const auto loss = problem.loss(step.valid, step.place, /*regularised=*/true);
-      result.loss = loss.value.item<double>();
-      result.top1 = loss.top1;
-      return loss.value;
-    };
+    losses.train = mean_over_shards(problem, step.train, step.place, /*regularised=*/false);
+    losses.valid = mean_over_shards(problem, step.valid, step.place, /*regularised=*/true);
   }
   StepLosses(const StepLosses&) = delete;
 
@@ -126,6 +134,28 @@ struct StepLosses {
 
   BilevelLosses losses;
   ArchitectureGradientResult result;
+
+ private:
+  MeanLoss mean_over_shards(OneShotLoss& problem, const TensorBatch& batch, const SearchPlace& place,
+                            bool regularised) {
+    return MeanLoss([this, &problem, &batch, place, regularised](const MeanLoss::Linear& of) {
+      auto [tensors, loss, top1] = problem.mean([&](const Shard& shard) {
+        OneShotLoss::Scored scored;
+        scored.tensors = of([&] {
+          const auto part = problem.loss(batch, place, shard, regularised);
+          scored.loss = part.value.item<double>();
+          scored.top1 = part.top1;
+          return part.value;
+        });
+        return scored;
+      });
+      if (regularised) {
+        result.loss = loss;
+        result.top1 = top1;
+      }
+      return std::move(tensors);
+    });
+  }
 };
 
 class UnrolledGradient : public ArchitectureGradient {
@@ -159,7 +189,7 @@ class AmendedGradient : public ArchitectureGradient {
     const EngineScope scope(engine_for(how_));
     StepLosses at(problem_, step);
     Tensors second = amended_term(at.losses, amend_, how_);
-    return at.finish({dense_gradients(at.losses.valid(), at.losses.architecture), std::move(second)});
+    return at.finish({mean_gradients(at.losses.valid, at.losses.architecture), std::move(second)});
   }
 
  private:

@@ -27,10 +27,10 @@ class BilevelObjective : public Objective {
   }
 
   void weight_step(const SearchStep& step, SearchStepResult& result) {
-    const auto loss = setup_.problem.loss(step.train, step.place);
-    result.train_loss = loss.value.item<double>();
-    result.train_top1 = loss.top1;
-    move_weights(gradients(loss.value, setup_.problem.weights()), step.weights_lr, result);
+    auto [gradients, loss, top1] = setup_.problem.gradients(step.train, step.place, setup_.problem.weights());
+    result.train_loss = loss;
+    result.train_top1 = top1;
+    move_weights(std::move(gradients), step.weights_lr, result);
   }
 };
 

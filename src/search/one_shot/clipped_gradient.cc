@@ -12,10 +12,18 @@ class ClippedGradient : public ArchitectureGradient {
   explicit ClippedGradient(const GradientSetup& setup) : problem_(setup.problem), bound_(setup.options.bound) {}
 
   ArchitectureGradientResult compute(const ArchitectureStep& step) override {
-    const Mixture mixture = problem_.relaxation().mixture(step.place);
-    const int64_t images = step.valid.labels.size(0);
+    auto [gradients, loss, top1] = problem_.mean([&](const Shard& shard) { return of_shard(step, shard); });
+    ArchitectureGradientResult result{std::move(gradients), loss, top1};
+    add_penalty(step.place, result);
+    return result;
+  }
+
+ private:
+  OneShotLoss::Scored of_shard(const ArchitectureStep& step, const Shard& shard) {
+    const Mixture mixture = problem_.relaxation().mixture(problem_.place_of(shard, step.place));
+    const int64_t images = shard.of(step.valid).labels.size(0);
     // Every image gets a copy of the operations' weights, so that one backward pass tells their gradients apart. Edges
-    // are weighted for the whole batch: it is the mean of their gradients that is clipped.
+    // are weighted for the whole shard: it is the mean of their gradients that is clipped.
     Mixture per_image = mixture;
     Tensors outputs, copies;
     for (auto& [type, cell] : per_image) {
@@ -27,21 +35,18 @@ class ClippedGradient : public ArchitectureGradient {
       cell.edges = cell.edges.detach().clone().requires_grad_();
       copies.push_back(cell.edges);
     }
-    const auto loss = problem_.loss(step.valid, per_image, step.place);
+    const auto loss = problem_.loss(step.valid, per_image, step.place, shard);
     Tensors clipped = dense_gradients(loss.value, copies);
     for (auto& part : clipped) {
       // The loss is a mean: times the number of images, each column is the gradient of that image's own loss.
       if (part.dim() == 3) part = (part * static_cast<double>(images)).clamp(-bound_, bound_).mean(-1);
       part = part.clamp(-bound_, bound_);
     }
-    ArchitectureGradientResult result{{}, loss.value.item<double>(), loss.top1};
-    result.gradients =
-        torch::autograd::grad(outputs, problem_.architecture(), clipped, c10::nullopt, false, /*allow_unused=*/true);
-    add_penalty(step.place, result);
-    return result;
+    return {torch::autograd::grad(outputs, problem_.architecture(), clipped, c10::nullopt, false,
+                                  /*allow_unused=*/true),
+            loss.value.item<double>(), loss.top1};
   }
 
- private:
   // Penalties are no sum over images: nothing of theirs is clipped here.
   void add_penalty(const SearchPlace& place, ArchitectureGradientResult& result) {
     const at::Tensor penalty = problem_.penalty(place);

@@ -200,7 +200,7 @@ class ControllerRelaxation : public Relaxation {
 NASCENT_REGISTER(
     Relaxation, "controller", "an LSTM draws one architecture at a time (ENAS)",
     [](const RelaxationSetup& setup) { return std::make_unique<ControllerRelaxation>(setup); },
-    RelaxationFacts{.domains = {}, .reads = {}, .differentiable = false, .has_policy = true});
+    RelaxationFacts{.domains = {}, .reads = {"search.sample-per-shard"}, .differentiable = false, .has_policy = true});
 
 }  // namespace
 }  // namespace nascent

@@ -171,7 +171,8 @@ NASCENT_REGISTER(
     [](const RelaxationSetup& setup) { return std::make_unique<GateRelaxation>(setup); },
     RelaxationFacts{.domains = {"logits"},
                     .reads = {"search.edge-weights", "search.spread", "search.temperature", "search.temperature-end",
-                              "search.anneal", "search.stretch-low", "search.stretch-high", "search.sampled-ops"}});
+                              "search.anneal", "search.stretch-low", "search.stretch-high", "search.sampled-ops",
+                              "search.sample-per-shard"}});
 
 }  // namespace
 }  // namespace nascent

@@ -2,6 +2,7 @@
 // the shared weights depend on the architecture too. One axis of every bilevel method.
 #pragma once
 
+#include <concepts>
 #include <memory>
 #include <string>
 #include <vector>
@@ -24,9 +25,27 @@ struct GradientOptions {
   void declare(OptionTable& table);
 };
 
+// A loss that is the mean of those of a batch's shards.
+class MeanLoss {
+ public:
+  // What is linear in a loss.
+  using Linear = std::function<Tensors(const LossFunction& shard)>;
+
+  MeanLoss() = default;
+  template <std::convertible_to<LossFunction> Loss>
+  MeanLoss(Loss loss) : mean_([loss = LossFunction(std::move(loss))](const Linear& of) { return of(loss); }) {}
+  explicit MeanLoss(std::function<Tensors(const Linear&)> mean) : mean_(std::move(mean)) {}
+
+  // The mean over the shards of what `of` gives for each.
+  Tensors mean(const Linear& of) const { return mean_(of); }
+
+ private:
+  std::function<Tensors(const Linear&)> mean_;
+};
+
 // The two losses of a bilevel problem as functions of the present values of weights and architecture.
 struct BilevelLosses {
-  LossFunction train, valid;
+  MeanLoss train, valid;
   Tensors weights, architecture;
 };
 

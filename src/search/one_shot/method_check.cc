@@ -122,6 +122,11 @@ void check_discretisation(const OneShotOptions& options, const Method& method, c
        options.discretisation);
 }
 
+void check_sampling(const OneShotOptions& options) {
+  if (!options.relaxation.sample_per_shard || options.shards > 1) return;
+  fail("--sample-per-shard: batches are not cut into shards. Give --shards N, or leave it out.");
+}
+
 template <class Facts>
 bool reads(const Facts& facts, const std::string& key) {
   return contains(facts.reads, key);
@@ -150,10 +155,11 @@ std::string readers_of(const std::string& key) {
 
 // What every method reads; options on which the checks above have the say are among them.
 bool always_read(const std::string& key, const Method& method) {
-  static const std::set<std::string> keys = {
-      "search.epochs",       "search.freeze-epochs", "search.objective",    "search.discretisation",
-      "search.judge-images", "search.regularisers",  "search.relaxation",   "search.domain",
-      "search.exclude",      "search.gradient",      "architecture.update", "search.auxiliary-weight"};
+  static const std::set<std::string> keys = {"search.epochs",         "search.freeze-epochs", "search.objective",
+                                             "search.discretisation", "search.judge-images",  "search.regularisers",
+                                             "search.relaxation",     "search.domain",        "search.exclude",
+                                             "search.gradient",       "architecture.update",  "search.auxiliary-weight",
+                                             "search.shards"};
   if (key == "architecture.lr") return method.relaxation.learns;
   return keys.count(key) > 0 || key.starts_with("weights.");
 }
@@ -197,6 +203,7 @@ void check_method(const OneShotOptions& options, const Space& space) {
   check_gradient(options, method);
   check_regularisers(options, method);
   check_discretisation(options, method, space);
+  check_sampling(options);
   check_unread(options, method);
 }
 

@@ -37,12 +37,33 @@ NetworkPlan supernet_plan(const Problem& problem) {
 std::string checked_memory(const Problem& problem, const NetworkPlan& plan) {
   const SearchOptions& options = problem.options();
   check_method(options.one_shot, *problem.space());
+  check_shards(options.one_shot.shards, options.data.batch, /*alone=*/true);  // ranks: check_ranks()
   const auto relaxation = Relaxation::Registry::instance().make(
       options.one_shot.relaxation.relaxation,
       RelaxationSetup{*problem.space(), options.one_shot.relaxation, problem.seed()});
   const EngineScope scope(needs_plain_operations(options.one_shot) ? Engine::reference : engine());
-  return options.run.check_memory(plan, options.data.batch, relaxation->candidates_at_once());
+  return options.run.check_memory(plan, options.data.batch / options.one_shot.shards, relaxation->candidates_at_once());
 }
+
+constexpr const char* kCompanion = "one-shot search";
+
+class SearchCompanion : public cluster::Companion {
+ public:
+  explicit SearchCompanion(const Json& opening) : options_(options_from<SearchOptions>(opening)), problem_(options_) {
+    checked_memory(problem_, supernet_plan(problem_));
+    searcher_ = make_one_shot_search(problem_);
+  }
+  std::string digest() const override { return std::to_string(problem_.images().digest()); }
+  void follow(cluster::Team& team) override { nascent::follow(*searcher_, team); }
+
+ private:
+  SearchOptions options_;
+  Problem problem_;
+  std::unique_ptr<OneShotSearch> searcher_;
+};
+
+NASCENT_REGISTER(cluster::Companion, kCompanion, "a search by weight sharing",
+                 [](const Json& opening) { return std::make_unique<SearchCompanion>(opening); });
 
 class OneShotMethod : public Method {
  public:
@@ -54,11 +75,15 @@ class OneShotMethod : public Method {
 
   RunFacts facts() const override { return {{"Relaxation", problem_.options().one_shot.relaxation.relaxation}}; }
 
+  void check_ranks() const override { check_shards(problem_.options().one_shot.shards, problem_.options().data.batch); }
+
   Found run(Session& session) override {
     log::info("Supernet: {} parameters, {} multiply-adds per image, about {} of memory a step; {}",
               engineering(count_parameters(plan_)), engineering(count_multiply_adds(plan_)), memory_,
               searcher_->describe_data());
-    session.run(*searcher_);
+    run_shared(*searcher_, *searcher_,
+               opening_with(kCompanion, problem_.options(), problem_.images().digest(), session), session.start().part,
+               [&](Job& job) { session.run(job); });
     Found found{.genotype = searcher_->genotype(), .facts = {{"entropy", mean_entropy(searcher_->probabilities())}}};
     // With the supernet's weights: no accuracy that those of trained networks could be compared with.
     if (!problem_.images().split().valid.empty()) {
@@ -85,6 +110,7 @@ NASCENT_REGISTER(
 std::unique_ptr<OneShotSearch> make_one_shot_search(const Problem& problem) {
   const ImageData& data = problem.images();
   OneShotOptions options = problem.options().one_shot;
+  check_shards(options.shards, problem.options().data.batch, /*alone=*/true);
   options.drop_path = problem.options().network.drop_path;
   return std::make_unique<OneShotSearch>(
       problem.space(), std::make_shared<Network>(supernet_plan(problem), problem.seed()),

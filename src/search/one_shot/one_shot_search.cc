@@ -41,6 +41,7 @@ void OneShotOptions::declare(OptionTable& table) {
       .range(0, 10);
   section.add("regularisers", regularisers,
               "penalties on the architecture, each a name and a strength, such as \"entropy 0.1\"");
+  declare_shards(table, "search", shards);
   relaxation.declare(table);
   gradient.declare(table);
   update.declare(table);
@@ -71,7 +72,8 @@ OneShotSearch::OneShotSearch(std::shared_ptr<const Space> space, std::shared_ptr
                                                       RelaxationSetup{*space_, options_.relaxation, seed});
   problem_ = std::make_unique<OneShotLoss>(
       supernet_, *relaxation_, make_regularisers(options.regularisers, *space_, supernet_->plan()),
-      SupernetRegularisation{.drop_path = options_.drop_path, .auxiliary_weight = options_.auxiliary_weight});
+      SupernetRegularisation{.drop_path = options_.drop_path, .auxiliary_weight = options_.auxiliary_weight},
+      Sharding{options_.shards, options_.relaxation.sample_per_shard});
   weights_ = make_optimizer(options_.weights, problem_->weights());
   update_ = ArchitectureUpdate::Registry::instance().make(
       options.update.update, UpdateSetup{options_.update, *relaxation_, options_.gradient.bound});
@@ -92,6 +94,12 @@ OneShotSearch::OneShotSearch(std::shared_ptr<const Space> space, std::shared_ptr
 }
 
 OneShotSearch::~OneShotSearch() = default;
+
+void OneShotSearch::join(cluster::Team& team) {
+  problem_->shards().join(team);
+  problem_->shards().restrict(*train_);
+  if (second_) problem_->shards().restrict(*second_);
+}
 
 Genotype OneShotSearch::genotype() {
   return Discretisation::Registry::instance().make(

@@ -18,6 +18,7 @@
 #include "nascent/train/loop.h"
 #include "nascent/train/optimizer.h"
 #include "nascent/train/schedule.h"
+#include "nascent/train/shared_job.h"
 
 namespace nascent {
 
@@ -31,6 +32,7 @@ struct OneShotOptions {
   int judge_images = 0;           // images that score the supernet before and after discretisation; 0: none
   double auxiliary_weight = 0.4;  // of the loss of the supernet's auxiliary head, where it has one
   double drop_path = 0;           // at the end of the search; the caller takes it from NetworkOptions
+  int shards = 1;                 // that a batch is cut into (train/shards.h)
   std::vector<std::string> regularisers;
   RelaxationOptions relaxation;
   GradientOptions gradient;
@@ -56,7 +58,7 @@ using LoaderMaker = std::function<std::unique_ptr<Loader>(SearchData)>;
 // True where a step takes second derivatives, which the kernels do not have.
 bool needs_plain_operations(const OneShotOptions& options);
 
-class OneShotSearch : public Job {
+class OneShotSearch : public SharedJob {
  public:
   // The objective decides which data is asked of `loaders`.
   OneShotSearch(std::shared_ptr<const Space> space, std::shared_ptr<Network> supernet, const LoaderMaker& loaders,
@@ -79,6 +81,7 @@ class OneShotSearch : public Job {
   double mixture_accuracy();
   double shared_accuracy(const Genotype& genotype);
 
+  void join(cluster::Team& team) override;
   std::string label() const override { return "search"; }
   int64_t epochs() const override { return options_.epochs; }
   int64_t steps() const override { return train_->batches(); }

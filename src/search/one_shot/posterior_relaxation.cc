@@ -64,7 +64,8 @@ NASCENT_REGISTER(
     "(NESBS, best response)",
     [](const RelaxationSetup& setup) { return std::make_unique<PosteriorRelaxation>(setup); },
     RelaxationFacts{.domains = {"logits"},
-                    .reads = {"search.spread", "search.temperature", "search.temperature-end", "search.anneal"}});
+                    .reads = {"search.spread", "search.temperature", "search.temperature-end", "search.anneal",
+                              "search.sample-per-shard"}});
 NASCENT_REGISTER(Regulariser, "uniform",
                  "KL divergence of the distribution over architectures from the uniform one (NESBS's prior)",
                  [](const RegulariserSetup& setup) { return std::make_unique<UniformDivergence>(setup); });

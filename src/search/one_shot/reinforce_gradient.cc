@@ -14,20 +14,15 @@ class ReinforceGradient : public ArchitectureGradient {
   ArchitectureGradientResult compute(const ArchitectureStep& step) override {
     ArchitectureGradientResult result;
     at::Tensor objective = problem_.penalty(step.place);
-    const int samples = options_.policy_samples;
-    for (int draw = 0; draw < samples; ++draw) {
-      SearchPlace place = step.place;
-      place.draw = draw;
-      const double reward = judge(step, place, result);
+    const auto drawn = judge(step, result);
+    for (const auto& [place, reward] : drawn) {
       baseline_ = started_ ? options_.baseline_decay * baseline_ + (1 - options_.baseline_decay) * reward : reward;
       started_ = true;
       const auto policy = problem_.relaxation().policy(place);
       objective =
           objective + (-(reward - baseline_) * policy.log_probability - options_.entropy_bonus * policy.entropy) /
-                          static_cast<double>(samples);
+                          static_cast<double>(drawn.size());
     }
-    result.loss /= samples;
-    result.top1 /= samples;
     result.gradients = gradients(objective, problem_.architecture());
     return result;
   }
@@ -42,13 +37,41 @@ class ReinforceGradient : public ArchitectureGradient {
   }
 
  private:
-  // The accuracy of the architecture that is sampled at `place`; adds to the sums of the result.
-  double judge(const ArchitectureStep& step, const SearchPlace& place, ArchitectureGradientResult& result) {
+  struct Drawn {
+    SearchPlace place;
+    double reward;
+  };
+
+  // The accuracies of the architectures that are compared: some for the whole batch, or for every shard.
+  std::vector<Drawn> judge(const ArchitectureStep& step, ArchitectureGradientResult& result) {
+    std::vector<Drawn> all;
+    for (int draw = 0; draw < options_.policy_samples; ++draw) {
+      SearchPlace place = step.place;
+      place.draw = draw;
+      judge(step, place, result, all);
+    }
+    result.loss /= options_.policy_samples;
+    result.top1 /= options_.policy_samples;
+    return all;
+  }
+
+  // Of what is drawn at `place`; adds to the sums of the result.
+  void judge(const ArchitectureStep& step, const SearchPlace& place, ArchitectureGradientResult& result,
+             std::vector<Drawn>& all) {
     at::NoGradGuard no_grad;
-    const auto loss = problem_.loss(step.valid, place);
-    result.loss += loss.value.item<double>();
-    result.top1 += loss.top1;
-    return loss.top1 / 100;
+    const bool each = problem_.sharding().sample_per_shard;
+    const int count = each ? problem_.sharding().shards : 1;
+    const auto [rewards, loss, top1] = problem_.mean([&](const Shard& shard) -> OneShotLoss::Scored {
+      const auto part = problem_.loss(step.valid, place, shard);
+      at::Tensor reward = at::zeros({count}, at::kDouble);
+      reward[each ? shard.index : 0] = count * (part.top1 / 100);
+      return {{std::move(reward)}, part.value.item<double>(), part.top1};
+    });
+    result.loss += loss;
+    result.top1 += top1;
+    for (int i = 0; i < count; ++i) {
+      all.push_back({problem_.place_of({.index = i}, place), rewards[0][i].item<double>()});
+    }
   }
 
   OneShotLoss& problem_;

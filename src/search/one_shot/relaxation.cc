@@ -34,6 +34,8 @@ void RelaxationOptions::declare(OptionTable& table) {
       "unsampled-weights", unsampled_weights,
       "gumbel: add the weights of unsampled operations to the node, as the GDAS authors' code does; they are 0 but "
       "have a gradient");
+  section.add("sample-per-shard", sample_per_shard,
+              "sampling relaxations: every shard of a batch (--shards) draws an architecture of its own");
 }
 
 double RelaxationOptions::temperature_at(const SearchPlace& place) const {

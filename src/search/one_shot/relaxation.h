@@ -22,6 +22,7 @@ struct SearchPlace {
   int64_t step = 0, steps = 1;  // from the start of the search, and in all
   Pass pass = Pass::weights;    // which block the pass serves
   int64_t draw = 0;             // numbers the samples that one step compares
+  int64_t shard = 0;            // of the batch, where every shard draws a sample of its own
 
   double progress() const {
     return static_cast<double>(step) / static_cast<double>(steps);
@@ -39,6 +40,7 @@ struct RelaxationOptions {
   double stretch_low = -0.1, stretch_high = 1.1;  // of hard-concrete gates
   int sampled_ops = 2;                            // gates: operations that run per site and step; 0: all
   bool unsampled_weights = false;                 // gumbel: operations that do not run pass a gradient all the same
+  bool sample_per_shard = false;                  // every shard of a batch draws for itself (train/shards.h)
   void declare(OptionTable& table);
 
   double temperature_at(const SearchPlace& place) const;

@@ -66,7 +66,7 @@ class ConcreteRelaxation : public SampledRelaxation {
 
 const RelaxationFacts kSampled = {
     .domains = {"logits", "simplex"},
-    .reads = {"search.spread"},
+    .reads = {"search.spread", "search.sample-per-shard"},
     .smooth_reads = {"search.edge-weights", "search.temperature", "search.temperature-end", "search.anneal"}};
 
 RelaxationFacts gumbel_facts() {

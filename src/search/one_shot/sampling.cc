@@ -23,8 +23,10 @@ at::Tensor noise(at::IntArrayRef shape, const SearchPlace& place, const std::str
 
 RandomStream stream_at(const SearchPlace& place, const std::string& purpose) {
   const auto step = static_cast<uint64_t>(place.step), pass = static_cast<uint64_t>(place.pass);
-  if (place.draw == 0) return RandomStream(place.seed, purpose, {step, pass});
-  return RandomStream(place.seed, purpose, {step, pass, static_cast<uint64_t>(place.draw)});
+  const auto draw = static_cast<uint64_t>(place.draw), shard = static_cast<uint64_t>(place.shard);
+  if (shard > 0) return RandomStream(place.seed, purpose, {step, pass, draw, shard});
+  if (draw > 0) return RandomStream(place.seed, purpose, {step, pass, draw});
+  return RandomStream(place.seed, purpose, {step, pass});
 }
 
 at::Tensor gumbel_noise(at::IntArrayRef shape, const SearchPlace& place, const std::string& purpose) {

@@ -16,14 +16,13 @@ class SingleLevelObjective : public Objective {
   SearchStepResult step(const SearchStep& step) override {
     if (setup_.blocks == kTwoBatches && !step.architecture_frozen) return two_batches(step);
     const auto [weights, architecture] = blocks(step);
-    const auto loss = setup_.problem.loss(step.train, step.place, /*regularised=*/true);
-    SearchStepResult result{.train_loss = loss.value.item<double>(), .train_top1 = loss.top1};
     Tensors inputs = weights ? setup_.problem.weights() : Tensors();
     const auto split = static_cast<ptrdiff_t>(inputs.size());
     if (architecture) {
       for (const auto& tensor : setup_.problem.architecture()) inputs.push_back(tensor);
     }
-    const auto all = gradients(loss.value, inputs);
+    const auto [all, loss, top1] = setup_.problem.gradients(step.train, step.place, inputs, /*regularised=*/true);
+    SearchStepResult result{.train_loss = loss, .train_top1 = top1};
     if (weights) move_weights({all.begin(), all.begin() + split}, step.weights_lr, result);
     if (architecture) setup_.update.step({all.begin() + split, all.end()}, step.place);
     return result;
@@ -33,11 +32,12 @@ class SingleLevelObjective : public Objective {
   SearchStepResult two_batches(const SearchStep& step) {
     SearchPlace place = step.place;
     place.pass = SearchPlace::Pass::architecture;
-    const auto judged = setup_.problem.loss(step.valid, place, /*regularised=*/true);
-    setup_.update.step(gradients(judged.value, setup_.problem.architecture()), place);
-    const auto loss = setup_.problem.loss(step.train, step.place);
-    SearchStepResult result{.train_loss = loss.value.item<double>(), .train_top1 = loss.top1};
-    move_weights(gradients(loss.value, setup_.problem.weights()), step.weights_lr, result);
+    setup_.update.step(
+        setup_.problem.gradients(step.valid, place, setup_.problem.architecture(), /*regularised=*/true).tensors,
+        place);
+    auto [gradients, loss, top1] = setup_.problem.gradients(step.train, step.place, setup_.problem.weights());
+    SearchStepResult result{.train_loss = loss, .train_top1 = top1};
+    move_weights(std::move(gradients), step.weights_lr, result);
     return result;
   }
 

@@ -99,7 +99,7 @@ class FairPathRelaxation : public SinglePathRelaxation {
 NASCENT_REGISTER(
     Relaxation, "single-path", "one architecture drawn uniformly runs at every step; nothing is learnt (RS-WS)",
     [](const RelaxationSetup& setup) { return std::make_unique<SinglePathRelaxation>(setup); },
-    RelaxationFacts{.domains = {}, .reads = {}, .learns = false, .differentiable = false});
+    RelaxationFacts{.domains = {}, .reads = {"search.sample-per-shard"}, .learns = false, .differentiable = false});
 
 NASCENT_REGISTER(
     Relaxation, "fair-path",

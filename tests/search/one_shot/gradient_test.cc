@@ -19,7 +19,8 @@ struct Toy {
 TEST(AmendedTerm, OnThePapersToy) {
   const Toy toy;
   const auto losses = toy.losses();
-  const double first = dense_gradients(losses.valid(), {toy.a})[0].item<double>();
+  const auto derived = [&](const LossFunction& valid) { return dense_gradients(valid(), {toy.a}); };
+  const double first = losses.valid.mean(derived)[0].item<double>();
   EXPECT_NEAR(first, -2 * 3.0, 1e-12);
   // The true second term is 4 a. Here H = 2, the mixed derivative -2 and the validation gradient 4 a: the amended term
   // with coefficient eta is -eta * (-2) * 2 * 4a = 16 eta a, so eta = 1/4 makes it exact.
