@@ -4,7 +4,8 @@
 //   step darts nasi_step only these
 //   step --batch 16 ...  another batch size for all; --rounds 5 for more rounds (the median counts)
 //   step --fused darts   only the fused side, for a profiler; --threads 1 for another number of threads than two
-//   step --bf16 ...      only what bf16 is compared with: the fused engine in float, and LibTorch's autocast; with --fused
+//   step --bf16 ...      only what bf16 is compared with: the fused engine in float, and LibTorch's autocast; with
+//   --fused
 //                        the fused side in bf16
 #include <ATen/ATen.h>
 #include <ATen/Parallel.h>
@@ -334,7 +335,8 @@ int main(int argc, char** argv) {
     for (Workload workload : workloads()) {
       if (!chosen(workload.name)) continue;
       if (batch > 0) workload.batch = batch;
-      fmt::print("{:<14}{:>10.3f} s\n", workload.name, measure_one(workload, only_bf16 ? Way::fused_bf16 : Way::fused, rounds));
+      fmt::print("{:<14}{:>10.3f} s\n", workload.name,
+                 measure_one(workload, only_bf16 ? Way::fused_bf16 : Way::fused, rounds));
     }
     return 0;
   }

@@ -30,14 +30,14 @@ bool has_amx() {
 
 namespace {
 
-constexpr int kSide = 16;            // pixels or outputs of a tile
-constexpr int kDepth = 2 * kSide;    // what is summed up over in one
-constexpr int kTileBytes = 64;       // of a row
-constexpr int kTilesAtOnce = 4;      // of sums
+constexpr int kSide = 16;          // pixels or outputs of a tile
+constexpr int kDepth = 2 * kSide;  // what is summed up over in one
+constexpr int kTileBytes = 64;     // of a row
+constexpr int kTilesAtOnce = 4;    // of sums
 
 // The shapes of the eight tiles, as the CPU reads them: four of sums, then factors of full depth and of what is left.
 struct alignas(64) TileShapes {
-  uint8_t palette = 1, start_row = 0, reserved[14] = {};
+  uint8_t palette = 0, start_row = 0, reserved[14] = {};
   uint16_t row_bytes[16] = {};
   uint8_t rows[16] = {};
 
@@ -53,19 +53,47 @@ enum Tile { kSums = 0, kLeft = 4, kLeftRest = 5, kRight = 6, kRightRest = 7 };
 // The compiler does not know that tiles are loaded from memory: this makes what was written be there.
 void finish_writing() { asm volatile("" ::: "memory"); }
 
-// `height` rows of sums; `rest` is the depth behind the last full one.
-void shape_tiles(int height, int rest) {
-  TileShapes shapes;
-  for (int t = 0; t < kTilesAtOnce; ++t) shapes.set(kSums + t, height, kTileBytes);
-  shapes.set(kLeft, height, kTileBytes);
-  shapes.set(kRight, kSide, kTileBytes);
-  if (rest > 0) {
-    shapes.set(kLeftRest, height, 2 * rest);
-    shapes.set(kRightRest, rest / 2, kTileBytes);
+// Tiles of the shapes that a product needs, while it lives. Giving tiles their shapes takes as long as some products,
+// so they keep them for the next one; but those that another library gave them, which may count on them, come back.
+class ShapedTiles {
+ public:
+  // `height` rows of sums; `rest` is the depth behind the last full one, -1 where nothing needs it.
+  ShapedTiles(int height, int rest) {
+    asm volatile("sttilecfg %0" : "=m"(before_));
+    const bool ours = std::memcmp(&before_, &current.shapes, sizeof before_) == 0;
+    foreign_ = !ours && before_.palette != 0;
+    if (ours && current.height == height && (rest < 0 || current.rest == rest)) return;
+    current = {.height = height, .rest = std::max(rest, 0)};
+    TileShapes& shapes = current.shapes;
+    shapes.palette = 1;
+    for (int t = 0; t < kTilesAtOnce; ++t) shapes.set(kSums + t, height, kTileBytes);
+    shapes.set(kLeft, height, kTileBytes);
+    shapes.set(kRight, kSide, kTileBytes);
+    if (rest > 0) {
+      shapes.set(kLeftRest, height, 2 * rest);
+      shapes.set(kRightRest, rest / 2, kTileBytes);
+    }
+    load(shapes);
   }
-  asm volatile("" ::"r"(&shapes) : "memory");
-  _tile_loadconfig(&shapes);
-}
+  ~ShapedTiles() {
+    if (foreign_) load(before_);
+  }
+  ShapedTiles(const ShapedTiles&) = delete;
+
+ private:
+  struct Current {
+    int height = 0, rest = 0;
+    TileShapes shapes{};
+  };
+  static thread_local Current current;
+
+  static void load(const TileShapes& shapes) { asm volatile("ldtilecfg %0" ::"m"(shapes)); }
+
+  TileShapes before_;
+  bool foreign_;
+};
+
+thread_local ShapedTiles::Current ShapedTiles::current;
 
 void clear_sums() {
   _tile_zero(0);
@@ -87,21 +115,21 @@ struct Sums {
 };
 
 // sums[t] += left[t] * right, for tiles of pixels that begin `apart` numbers after one another.
-#define NASCENT_TILE_PRODUCTS(LEFT, RIGHT)                                            \
-  _tile_loadd(RIGHT, right, right_row);                                               \
-  _tile_loadd(LEFT, left, left_row);                                                  \
-  _tile_dpbf16ps(0, LEFT, RIGHT);                                                     \
-  if (tiles > 1) {                                                                    \
-    _tile_loadd(LEFT, left + apart, left_row);                                        \
-    _tile_dpbf16ps(1, LEFT, RIGHT);                                                   \
-  }                                                                                   \
-  if (tiles > 2) {                                                                    \
-    _tile_loadd(LEFT, left + 2 * apart, left_row);                                    \
-    _tile_dpbf16ps(2, LEFT, RIGHT);                                                   \
-  }                                                                                   \
-  if (tiles > 3) {                                                                    \
-    _tile_loadd(LEFT, left + 3 * apart, left_row);                                    \
-    _tile_dpbf16ps(3, LEFT, RIGHT);                                                   \
+#define NASCENT_TILE_PRODUCTS(LEFT, RIGHT)         \
+  _tile_loadd(RIGHT, right, right_row);            \
+  _tile_loadd(LEFT, left, left_row);               \
+  _tile_dpbf16ps(0, LEFT, RIGHT);                  \
+  if (tiles > 1) {                                 \
+    _tile_loadd(LEFT, left + apart, left_row);     \
+    _tile_dpbf16ps(1, LEFT, RIGHT);                \
+  }                                                \
+  if (tiles > 2) {                                 \
+    _tile_loadd(LEFT, left + 2 * apart, left_row); \
+    _tile_dpbf16ps(2, LEFT, RIGHT);                \
+  }                                                \
+  if (tiles > 3) {                                 \
+    _tile_loadd(LEFT, left + 3 * apart, left_row); \
+    _tile_dpbf16ps(3, LEFT, RIGHT);                \
   }
 
 __m512 load_some(const float* from, __mmask16 which) { return _mm512_maskz_loadu_ps(which, from); }
@@ -131,7 +159,7 @@ class TileProduct {
         height_(std::min(kSide, it.pixels)) {}
 
   void run() const {
-    shape_tiles(height_, inputs_ % kDepth);
+    const ShapedTiles shaped(height_, inputs_ % kDepth);
     // Whole tiles; the last one may repeat some pixels of the one before.
     const int last = it_.pixels - height_;
     for (int i = 0; i < it_.pixels; i += kTilesAtOnce * kSide) {
@@ -150,7 +178,6 @@ class TileProduct {
         write(last, i + whole * kSide, o, 1);
       }
     }
-    _tile_release();
   }
 
  private:
@@ -203,14 +230,27 @@ class TileProduct {
 
 constexpr int kMostPixels = 256;  // whose gradients are prepared at a time
 
-// The pixels of an image or of some of its rows.
+// Where pixels are, of some rows of an image; null behind the last. In whole tiles.
 struct PixelList {
-  const Bf16* first;
-  ptrdiff_t pixel, row;
-  int width;
+  // `count` of them, from the `from`-th on; rows are `width` pixels wide.
+  void fill(const Rows<const Stored>& rows, ptrdiff_t pixel, int width, int from, int count) {
+    int x = from % width;
+    const Bf16* at = rows.pixels.as<Bf16>() + from / width * rows.row + x * pixel;
+    for (int i = 0; i < count; ++i, at += pixel) {
+      if (x == width) {
+        x = 0;
+        at += rows.row - width * pixel;
+      }
+      ++x;
+      pixels[i] = at;
+    }
+    std::fill(pixels + count, pixels + (count + kDepth - 1) / kDepth * kDepth, nullptr);
+  }
 
-  const Bf16* at(int i) const { return first + i / width * row + i % width * pixel; }
+  const Bf16* pixels[kMostPixels];
 };
+
+const Bf16* from_channel(const Bf16* pixel, ptrdiff_t channel) { return pixel ? pixel + channel : nullptr; }
 
 // 16 channels of two pixels in pairs; null: zeros.
 __m512i pairs_of(const Bf16* first, const Bf16* second, __mmask16 which) {
@@ -250,20 +290,17 @@ void turn(const __m512i (&from)[kSide], uint32_t (*to)[kSide]) {
 
 class TileWeights {
  public:
-  explicit TileWeights(const DenseWeights& sums)
-      : it_(sums),
-        in_{sums.pairs.in.pixels.as<Bf16>(), sums.step, sums.pairs.in.row, sums.pairs.pixels},
-        gradient_{sums.pairs.gradient.pixels.as<Bf16>(), sums.co, sums.pairs.gradient.row, sums.pairs.pixels} {}
+  explicit TileWeights(const DenseWeights& sums) : it_(sums) {}
 
   void run() {
-    shape_tiles(kSide, kDepth);
-    const int pixels = it_.pairs.rows * it_.pairs.pixels;
+    const ShapedTiles shaped(kSide, -1);
+    const int width = it_.pairs.pixels, pixels = it_.pairs.rows * width;
     for (int i = 0; i < pixels; i += kMostPixels) {
-      from_ = i;
       count_ = std::min(kMostPixels, pixels - i);
+      in_.fill(it_.pairs.in, it_.step, width, i, count_);
+      gradient_.fill(it_.pairs.gradient, it_.co, width, i, count_);
       for (int o = 0; o < it_.co; o += kTilesAtOnce * kSide) add_outputs(o);
     }
-    _tile_release();
   }
 
  private:
@@ -282,16 +319,16 @@ class TileWeights {
           _tile_loadd(6, right, kRow);
           _tile_dpbf16ps(0, 4, 6);
           if (tiles > 1) {
-            _tile_loadd(7, right + kSide, kRow);
-            _tile_dpbf16ps(1, 4, 7);
+            _tile_loadd(6, right + kSide, kRow);
+            _tile_dpbf16ps(1, 4, 6);
           }
           if (tiles > 2) {
             _tile_loadd(6, right + 2 * kSide, kRow);
             _tile_dpbf16ps(2, 4, 6);
           }
           if (tiles > 3) {
-            _tile_loadd(7, right + 3 * kSide, kRow);
-            _tile_dpbf16ps(3, 4, 7);
+            _tile_loadd(6, right + 3 * kSide, kRow);
+            _tile_dpbf16ps(3, 4, 6);
           }
         }
         sums_.take(tiles);
@@ -302,22 +339,20 @@ class TileWeights {
 
   void prepare_gradients(int output, int tile) {
     const __mmask16 which = first_of(it_.co - output);
+    const Bf16* const* pixels = gradient_.pixels;
     for (int i = 0; i < (count_ + kDepth - 1) / kDepth * kDepth; i += 2)
-      _mm512_store_si512(gradients_[i / 2][tile], pairs_of(pixel(gradient_, i, output), pixel(gradient_, i + 1, output), which));
+      _mm512_store_si512(gradients_[i / 2][tile],
+                         pairs_of(from_channel(pixels[i], output), from_channel(pixels[i + 1], output), which));
   }
 
   void prepare_inputs(int i, ptrdiff_t offset, int channels) {
     const __mmask16 which = first_of(channels);
+    const Bf16* const* pixels = in_.pixels + i;
     __m512i pairs[kSide];
 #pragma GCC unroll 16
     for (int r = 0; r < kSide; ++r)
-      pairs[r] = pairs_of(pixel(in_, i + 2 * r, offset), pixel(in_, i + 2 * r + 1, offset), which);
+      pairs[r] = pairs_of(from_channel(pixels[2 * r], offset), from_channel(pixels[2 * r + 1], offset), which);
     turn(pairs, inputs_);
-  }
-
-  // Null behind the last.
-  const Bf16* pixel(const PixelList& list, int i, ptrdiff_t offset) const {
-    return i < count_ ? list.at(from_ + i) + offset : nullptr;
   }
 
   void add(int tap, int input, int output, int tiles) {
@@ -334,7 +369,7 @@ class TileWeights {
 
   const DenseWeights& it_;
   PixelList in_, gradient_;
-  int from_ = 0, count_ = 0;  // pixels
+  int count_ = 0;  // of pixels
   alignas(64) uint32_t gradients_[kMostPixels / 2][kTilesAtOnce][kSide];
   alignas(64) uint32_t inputs_[kSide][kSide];
   Sums sums_;

@@ -284,8 +284,7 @@ void CellBackward::dense(int index, int n, int thread, ConstNumbers input, float
   const ConstNumbers transposed = run_.packing_.transposed(index, run_.packed_.data());
   const Halo around = strided ? Halo{} : halo;
   const ConstNumbers ready = around == Halo{} ? ready_gradient(thread) : nullptr;
-  const Rows<Stored> frame =
-      ready ? Rows<Stored>{} : scratch.between.around(out, cop, around, program_.precision);
+  const Rows<Stored> frame = ready ? Rows<Stored>{} : scratch.between.around(out, cop, around, program_.precision);
   const ConstNumbers gradient = ready ? ready : ConstNumbers(frame.pixels);
   const ptrdiff_t gradient_row = ready ? static_cast<ptrdiff_t>(out.width) * cop : frame.row;
   const Taps taps = scratch.tap_offsets(unit.dense, row, cip);

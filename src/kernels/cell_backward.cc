@@ -314,8 +314,7 @@ void CellBackward::write_input_gradient(int value, int n, const float* gradient)
   const int c = run_.channels(value);
   if (shape.channels == c) return;  // was written in place
   const Numbers to = call_.inputs[value] + n * shape.pixels() * shape.channels;
-  for (size_t i = 0; i < shape.pixels(); ++i)
-    copy_numbers(gradient + i * c, shape.channels, to + i * shape.channels);
+  for (size_t i = 0; i < shape.pixels(); ++i) copy_numbers(gradient + i * c, shape.channels, to + i * shape.channels);
 }
 
 }  // namespace nascent::kernels

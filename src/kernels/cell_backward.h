@@ -49,8 +49,7 @@ class CellBackward {
   void convolution(int unit, int n, int thread, bool wants_input, bool add, float* weight_gradients);
   void separable(int unit, int n, int thread, ConstNumbers input, float* input_gradient, bool add,
                  float* weight_gradients);
-  void dense(int unit, int n, int thread, ConstNumbers input, float* input_gradient, bool add,
-             float* weight_gradients);
+  void dense(int unit, int n, int thread, ConstNumbers input, float* input_gradient, bool add, float* weight_gradients);
   void split_partial(int mix, int slot, const float* gradient);
   void sum_mix(int mix, int n, int thread);
   float* sums_between(int value, int n);

@@ -186,9 +186,7 @@ ConstNumbers CellRun::padded_input(int index, int n, int thread, int rows) {
   const Precision precision = operand(program_->units[index]);
   const ValueShape& shape = program_->values[read.value];
   auto& held = scratch_[thread]->held;
-  const auto is_held = [&] {
-    return held[0].image == n && held[0].read == read && held[0].precision == precision;
-  };
+  const auto is_held = [&] { return held[0].image == n && held[0].read == read && held[0].precision == precision; };
   if (held[1].frame.data && !is_held()) std::swap(held[0], held[1]);
   const Rows<Stored> place = held[0].frame.around(shape, padded(read.channels), halos_[index], precision);
   if (!is_held()) {
@@ -248,7 +246,7 @@ void CellRun::convolve(int index, int n, int thread, bool again) {
     }
     const int first = y * unit.stride_h, below = first + rows * unit.stride_h;
     const ConstNumbers at = by_rows ? ready_rows(index, n, thread, first, std::min(below, in.height) - first)
-                              : padded_input(index, n, thread, below + halos_[index].h) + first * row;
+                                    : padded_input(index, n, thread, below + halos_[index].h) + first * row;
     if (winograd_form)
       winograd(kernels_,
                {.in = {at.as<float>() + taps.offsets[0], row},
@@ -351,8 +349,8 @@ void CellRun::run_mix(int index, int n, int thread) {
     const Numbers first = stored(scratch.plane), rest = stored(scratch.other_plane);
     add_up(mix.terms, c, first, c);
     add_up(mix.bypass, others, rest, others);
-    kernels_.join_groups({.pixels = shape.pixels(), .channels = shape.channels, .groups = mix.partial},
-                         {first, c}, {rest, others}, {out, pixel(mix.output)});
+    kernels_.join_groups({.pixels = shape.pixels(), .channels = shape.channels, .groups = mix.partial}, {first, c},
+                         {rest, others}, {out, pixel(mix.output)});
   }
   write_output(mix.output, n, out);
 }

@@ -312,7 +312,8 @@ HWY_INLINE void dense_weights_columns(D d, FloatPairs pairs, int ci, ptrdiff_t s
 
 // Four inputs and four outputs, as in dense_quads().
 template <class From>
-HWY_INLINE bool dense_weights_in_quads(const RowPairs<const From>& pairs, int ci, ptrdiff_t step, int co, float* gradients) {
+HWY_INLINE bool dense_weights_in_quads(const RowPairs<const From>& pairs, int ci, ptrdiff_t step, int co,
+                                       float* gradients) {
   if constexpr (kWide < 8) {
     return false;
   } else {

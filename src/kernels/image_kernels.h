@@ -72,7 +72,6 @@ struct Depthwise {
 inline int paired_outputs(int co) { return (co + 15) / 16 * 16; }
 inline ptrdiff_t pairs_in_tap(int ci, int co) { return static_cast<ptrdiff_t>((ci + 3) / 4 * 4) * paired_outputs(co); }
 
-
 // out[i][o] = start[i][o] + sum_t,k weights[t][k][o] * in[i * step + t][k] for `pixels` pixels; `ci` inputs, `co`
 // outputs. Weights are of the kind of the inputs.
 struct Dense {
@@ -231,8 +230,8 @@ struct ImageKernels {
                             Pixels<float> in_gradient);
   void (*avg_pool_backward)(const PoolInput& input, const float* out_gradient, Pixels<float> in_gradient);
 
-  // Copies past the caches, for what is not read again soon; both are of one kind and aligned to vectors. end_streams() makes it
-  // visible to other threads.
+  // Copies past the caches, for what is not read again soon; both are of one kind and aligned to vectors. end_streams()
+  // makes it visible to other threads.
   void (*stream)(ConstNumbers from, size_t numbers, Numbers to);
   void (*end_streams)();
 

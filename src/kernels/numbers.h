@@ -23,9 +23,7 @@ inline Bf16 rounded(float number) {
   return {static_cast<uint16_t>((bits + 0x7fff + (bits >> 16 & 1)) >> 16)};
 }
 
-constexpr size_t bytes_of(Precision precision) {
-  return precision == Precision::single ? sizeof(float) : sizeof(Bf16);
-}
+constexpr size_t bytes_of(Precision precision) { return precision == Precision::single ? sizeof(float) : sizeof(Bf16); }
 // Memory is handed out in floats.
 constexpr size_t floats_for(size_t numbers, Precision precision) {
   return (numbers * bytes_of(precision) + sizeof(float) - 1) / sizeof(float);
@@ -44,8 +42,8 @@ class NumbersAt {
   NumbersAt(Like<Bf16>* first) : data_(reinterpret_cast<Byte*>(first)), precision_(Precision::bf16) {}
   NumbersAt(Like<void>* first, Precision precision) : data_(static_cast<Byte*>(first)), precision_(precision) {}
   template <class Other>
-    requires(std::is_const_v<Byte> && !std::is_const_v<Other>)
-  NumbersAt(const NumbersAt<Other>& other) : data_(other.data()), precision_(other.precision()) {}
+  requires(std::is_const_v<Byte> && !std::is_const_v<Other>) NumbersAt(const NumbersAt<Other>& other)
+      : data_(other.data()), precision_(other.precision()) {}
 
   Byte* data() const { return data_; }
   Precision precision() const { return precision_; }

@@ -33,8 +33,8 @@ HWY_INLINE hn::Vec<D> second_of(D d, hn::Vec<PairTag<D>> pairs) {
   return hn::BitCast(d, hn::And(pairs, hn::Set(PairTag<D>(), 0xffff0000u)));
 }
 
-// Pairs that many others are multiplied with. A product of two bf16 is exact in a float, so it does not matter whether it
-// is rounded before it is added.
+// Pairs that many others are multiplied with. A product of two bf16 is exact in a float, so it does not matter whether
+// it is rounded before it is added.
 template <class Half, class D>
 struct Factor {
   HWY_INLINE void set(D d, hn::Vec<PairTag<D>> pairs) {

@@ -200,8 +200,8 @@ HWY_INLINE void max_pool_backward_of(const PoolInput& input, const From* out, co
       const Span rows = span_of(y, 1, 1, 3, h);
       const ptrdiff_t from = static_cast<ptrdiff_t>(rows.begin) * w, to = static_cast<ptrdiff_t>(y) * w * c;
       for_blocks(c, [&](auto d, int b) {
-        slide_back<From>(d, {x + from * pixel + b, pixel}, rows.end - rows.begin, w, c, out + to + b, out_gradient + to + b,
-                   {in_gradient + from * gradient_pixel + b, gradient_pixel});
+        slide_back<From>(d, {x + from * pixel + b, pixel}, rows.end - rows.begin, w, c, out + to + b,
+                         out_gradient + to + b, {in_gradient + from * gradient_pixel + b, gradient_pixel});
       });
     }
     return;
@@ -224,9 +224,8 @@ HWY_INLINE void max_pool_backward_of(const PoolInput& input, const From* out, co
 
 template <class Half>
 void max_pool_backward(const PoolInput& input, ConstNumbers out, const float* out_gradient, Pixels<float> to_image) {
-  with_kind<Half>(out.precision(), [&]<class From>(From) {
-    max_pool_backward_of(input, out.as<From>(), out_gradient, to_image);
-  });
+  with_kind<Half>(out.precision(),
+                  [&]<class From>(From) { max_pool_backward_of(input, out.as<From>(), out_gradient, to_image); });
 }
 
 // A row of the input that windows slide over by one: it takes a share of the windows in up to three rows.

@@ -68,8 +68,8 @@ struct Scratch {
   std::vector<float> coefficients, bias, value_scale, constant;
   const float* centre = nullptr;
 
-  // Taps as offsets into an image whose rows are `row` numbers and pixels `c` numbers apart, or against them (sign = -1).
-  // Good until the next call.
+  // Taps as offsets into an image whose rows are `row` numbers and pixels `c` numbers apart, or against them (sign =
+  // -1). Good until the next call.
   Taps tap_offsets(const std::vector<TapAt>& taps, ptrdiff_t row, ptrdiff_t c, int sign = 1);
 
  private:

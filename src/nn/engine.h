@@ -18,8 +18,8 @@ Engine engine();
 void use_engine(Engine engine);
 Engine engine_named(const std::string& name);  // "fused" or "reference"
 
-// What the fused engine stores the values of cells and all that it keeps of them in; sums, statistics, weights and their
-// gradients are floats in either case. LibTorch's operations compute in float.
+// What the fused engine stores the values of cells and all that it keeps of them in; sums, statistics, weights and
+// their gradients are floats in either case. LibTorch's operations compute in float.
 Precision precision();
 void use_precision(Precision precision);
 Precision precision_named(const std::string& name);  // "float" or "bf16"; "auto" is float

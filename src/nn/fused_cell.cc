@@ -205,8 +205,9 @@ variable_list FusedCellFunction::plain_backward(const Pass& pass, const variable
   for (const at::Tensor& tensor : seen) {
     if (tensor.requires_grad()) wanted.push_back(tensor);
   }
-  const variable_list found = torch::autograd::grad({output}, wanted, {outer.to(output.scalar_type())},
-                                                    /*retain_graph=*/true, /*create_graph=*/true, /*allow_unused=*/true);
+  const variable_list found =
+      torch::autograd::grad({output}, wanted, {outer.to(output.scalar_type())},
+                            /*retain_graph=*/true, /*create_graph=*/true, /*allow_unused=*/true);
   variable_list grads(1);  // the pass itself has none
   size_t next = 0;
   for (size_t i = 0; i < seen.size(); ++i) {

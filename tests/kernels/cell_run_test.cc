@@ -100,10 +100,11 @@ TEST_F(CellRunTest, VectorsGiveWhatScalarsGive) {
 // Half of the distance between a bf16 and the next, by which rounding changes a number at most.
 constexpr double kRounding = 1.0 / 512;
 
-// A number of an output has been rounded at most so often: in each of two units in a row (input, weights, what is between
-// depthwise and pointwise, result), and in the preprocessing and the states before and behind them. Where rounding moves a
-// number across zero, or past another one in the window of a max pool, the gradient takes another way. This happens to a
-// share of about kRounding of the numbers in front of each ReLU or pool, so to gradients it does what its root says.
+// A number of an output has been rounded at most so often: in each of two units in a row (input, weights, what is
+// between depthwise and pointwise, result), and in the preprocessing and the states before and behind them. Where
+// rounding moves a number across zero, or past another one in the window of a max pool, the gradient takes another way.
+// This happens to a share of about kRounding of the numbers in front of each ReLU or pool, so to gradients it does what
+// its root says.
 constexpr int kRoundings = 12;
 const Limits kLimitsOfBf16 = {kRoundings * kRounding, 4 * std::sqrt(kRounding)};
 
@@ -225,8 +226,8 @@ TEST_F(CellRunTest, MomentsOfSingleImagesAreThoseOfPassesOfOneImage) {
 
 TEST_F(CellRunTest, OneNumberOfThreadsGivesTheSameBytes) {
   for (const Precision precision : {Precision::single, Precision::bf16}) {
-    const CellProgram program = random_cell(
-        {.seed = 3, .channels = 7, .height = 9, .width = 8, .reduction = true, .precision = precision});
+    const CellProgram program =
+        random_cell({.seed = 3, .channels = 7, .height = 9, .width = 8, .reduction = true, .precision = precision});
     for (const int threads : {1, 2, 3}) {
       const RandomPassOptions pass{.images = 7, .threads = threads};
       const PassResult first = run_random_pass(program, pass);
