@@ -4,8 +4,12 @@
 //   step darts nasi_step only these
 //   step --batch 16 ...  another batch size for all; --rounds 5 for more rounds (the median counts)
 //   step --fused darts   only the fused side, for a profiler; --threads 1 for another number of threads than two
+//   step --bf16 ...      only what bf16 is compared with: the fused engine in float, and LibTorch's autocast; with
+//   --fused
+//                        the fused side in bf16
 #include <ATen/ATen.h>
 #include <ATen/Parallel.h>
+#include <ATen/autocast_mode.h>
 #include <fmt/format.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -16,7 +20,6 @@
 #include <cstring>
 #include <functional>
 #include <map>
-#include <optional>
 
 #include "machine.h"
 #include "nascent/nn/engine.h"
@@ -47,7 +50,8 @@ struct Workload {
   NetworkOptions network{};
   int batch = 64;
   Work work = Work::first_order;
-  bool sampled = false;  // one candidate per site runs, another one each step (GDAS)
+  bool sampled = false;   // one candidate per site runs, another one each step (GDAS)
+  bool autocast = false;  // compared with LibTorch's own bf16 too
 };
 
 std::vector<Workload> workloads() {
@@ -55,7 +59,7 @@ std::vector<Workload> workloads() {
       {.name = "darts", .space = "darts", .network = {.channels = 16, .cells = 8}},
       {.name = "pcdarts", .space = "darts", .network = {.channels = 16, .cells = 8, .partial = 4}},
       {.name = "gdas_nb201", .space = "nasbench201", .network = {.channels = 16, .cells = 5}, .sampled = true},
-      {.name = "darts_nb201", .space = "nasbench201", .network = {.channels = 16, .cells = 5}},
+      {.name = "darts_nb201", .space = "nasbench201", .network = {.channels = 16, .cells = 5}, .autocast = true},
       // NASI differentiates a gradient norm by finite differences: passes with both gradients.
       {.name = "nasi_step", .space = "darts-nasi", .network = {.channels = 16, .cells = 8}, .work = Work::single_level},
       {.name = "retrain",
@@ -63,13 +67,15 @@ std::vector<Workload> workloads() {
        .genotype = "darts-v2",
        .network = {.channels = 36, .cells = 20, .auxiliary = true},
        .batch = 96,
-       .work = Work::weights},
+       .work = Work::weights,
+       .autocast = true},
       {.name = "inference",
        .space = "darts",
        .genotype = "darts-v2",
        .network = {.channels = 36, .cells = 20},
        .batch = 96,
-       .work = Work::inference},
+       .work = Work::inference,
+       .autocast = true},
       // The training of `nascent demo`: the smallest step that people wait for.
       {.name = "demo",
        .space = "nasbench201",
@@ -165,30 +171,52 @@ class Runner {
 
 // ---- the ways
 
-enum class Way { fused, nchw, channels_last };
+enum class Way { fused, fused_bf16, nchw, channels_last, autocast };
+
+// LibTorch's own bf16: convolutions compute in it, and what follows takes what they give.
+class AutocastScope {
+ public:
+  explicit AutocastScope(bool enabled) : enabled_(enabled) {
+    if (!enabled_) return;
+    at::autocast::set_autocast_cpu_dtype(at::kBFloat16);
+    at::autocast::set_cpu_enabled(true);
+    at::autocast::increment_nesting();
+  }
+  ~AutocastScope() {
+    if (!enabled_) return;
+    if (at::autocast::decrement_nesting() == 0) at::autocast::clear_cache();
+    at::autocast::set_cpu_enabled(false);
+  }
+  AutocastScope(const AutocastScope&) = delete;
+
+ private:
+  bool enabled_;
+};
 
 void run(Runner& runner, Way way) {
-  const EngineScope scope(way == Way::fused ? Engine::fused : Engine::reference);
+  const bool fused = way == Way::fused || way == Way::fused_bf16;
+  const EngineScope scope(fused ? Engine::fused : Engine::reference);
+  const PrecisionScope precision(way == Way::fused_bf16 ? Precision::bf16 : Precision::single);
+  const AutocastScope autocast(way == Way::autocast);
   runner.network().use_channels_last(way != Way::nchw);
   runner.step();
 }
 
-struct Times {
-  double fused = 0, nchw = 0, channels_last = 0;
-  double best_plain() const { return std::min(nchw, channels_last); }
-};
+using Times = std::map<Way, double>;
 
 // Rounds in which each way has its turn, after one that does not count.
-Times measure(const Workload& workload, int rounds) {
+Times measure(const Workload& workload, const std::vector<Way>& ways, int rounds) {
   Runner runner(workload);
   std::map<Way, std::vector<double>> times;
   for (int round = -1; round < rounds; ++round) {
-    for (const Way way : {Way::fused, Way::nchw, Way::channels_last}) {
+    for (const Way way : ways) {
       const double time = seconds([&] { run(runner, way); });
       if (round >= 0) times[way].push_back(time);
     }
   }
-  return {median(times[Way::fused]), median(times[Way::nchw]), median(times[Way::channels_last])};
+  Times medians;
+  for (const auto& [way, all] : times) medians[way] = median(all);
+  return medians;
 }
 
 double measure_one(const Workload& workload, Way way, int rounds) {
@@ -263,6 +291,12 @@ double step_bytes(const Workload& workload, const NetworkPlan& plan) {
   return 0;
 }
 
+// What a cell keeps from the forward pass to the backward one, and what cells hand on.
+double kept_bytes(const Workload& workload, Precision precision) {
+  const PrecisionScope scope(precision);
+  return estimate_memory(Runner(workload).network().plan(), workload.batch, Engine::fused).activations;
+}
+
 std::string share(double part, double whole) { return part > 0 ? fmt::format("{:.0f}%", 100 * part / whole) : "–"; }
 
 }  // namespace
@@ -271,7 +305,7 @@ int main(int argc, char** argv) {
   correct_blas_kernels(argv);
   keep_freed_memory();
   int batch = 0, rounds = 3, threads = 2;
-  std::optional<Way> only;
+  bool only_fused = false, only_bf16 = false;
   std::vector<std::string> names;
   for (int i = 1; i < argc; ++i) {
     if (!std::strcmp(argv[i], "--batch") && i + 1 < argc) {
@@ -281,7 +315,9 @@ int main(int argc, char** argv) {
     } else if (!std::strcmp(argv[i], "--threads") && i + 1 < argc) {
       threads = std::max(1, std::atoi(argv[++i]));
     } else if (!std::strcmp(argv[i], "--fused")) {
-      only = Way::fused;
+      only_fused = true;
+    } else if (!std::strcmp(argv[i], "--bf16")) {
+      only_bf16 = true;
     } else {
       names.emplace_back(argv[i]);
     }
@@ -289,17 +325,18 @@ int main(int argc, char** argv) {
   const auto chosen = [&](const std::string& name) {
     return names.empty() || std::find(names.begin(), names.end(), name) != names.end();
   };
-  std::vector<std::string> figures;
+  std::vector<std::string> figures, in_bf16;
   const auto figure = [&](const std::string& name, double value) {
     figures.push_back(fmt::format("{}={:.2f}", name, value));
   };
 
-  if (only) {
+  if (only_fused) {
     use_threads(threads);
     for (Workload workload : workloads()) {
       if (!chosen(workload.name)) continue;
       if (batch > 0) workload.batch = batch;
-      fmt::print("{:<14}{:>10.3f} s\n", workload.name, measure_one(workload, *only, rounds));
+      fmt::print("{:<14}{:>10.3f} s\n", workload.name,
+                 measure_one(workload, only_bf16 ? Way::fused_bf16 : Way::fused, rounds));
     }
     return 0;
   }
@@ -308,33 +345,58 @@ int main(int argc, char** argv) {
   Workload darts = workloads().front();
   if (batch > 0) darts.batch = batch;
   if (chosen("memory")) {
-    const double fused = peak_memory(darts, Way::fused), plain = peak_memory(darts, Way::nchw);
-    fmt::print("Peak memory of a DARTS step: fused {:.2f} GB, plain {:.2f} GB\n\n", fused, plain);
-    figure("darts_memory_ratio", plain / fused);
+    const double fused = peak_memory(darts, Way::fused), bf16 = peak_memory(darts, Way::fused_bf16);
+    fmt::print("Peak memory of a DARTS step: fused {:.2f} GB, in bf16 {:.2f} GB", fused, bf16);
+    if (!only_bf16) {
+      const double plain = peak_memory(darts, Way::nchw);
+      fmt::print(", plain {:.2f} GB", plain);
+      figure("darts_memory_ratio", plain / fused);
+    }
+    fmt::print("\n");
+    const double kept = kept_bytes(darts, Precision::single), kept_bf16 = kept_bytes(darts, Precision::bf16);
+    fmt::print("Kept for its backward pass: {:.2f} GB, in bf16 {:.2f} GB\n\n", kept / 1e9, kept_bf16 / 1e9);
+    figure("darts_bf16_kept_share", kept_bf16 / kept);
   }
 
   const double peak = fma_peak(threads), bandwidth = stream_bandwidth(threads);
   use_threads(threads);
   fmt::print("{}\n", describe_engine());
   fmt::print("multiply-adds at most {:.0f} GFLOP/s, STREAM triad {:.1f} GB/s\n\n", peak, bandwidth);
-  fmt::print("{:<14}{:>10}{:>12}{:>16}{:>10}{:>12}{:>10}{:>15}\n", "step", "fused s", "plain NCHW", "channels last",
-             "vs NCHW", "vs best", "of peak", "of bandwidth");
+  if (!only_bf16)
+    fmt::print("{:<14}{:>10}{:>12}{:>16}{:>10}{:>12}{:>10}{:>15}\n", "step", "fused s", "plain NCHW", "channels last",
+               "vs NCHW", "vs best", "of peak", "of bandwidth");
   for (Workload workload : workloads()) {
     if (!chosen(workload.name)) continue;
     if (batch > 0) workload.batch = batch;
-    const Times times = measure(workload, rounds);
+    std::vector<Way> ways = {Way::fused, Way::fused_bf16};
+    if (!only_bf16) ways.insert(ways.end(), {Way::nchw, Way::channels_last});
+    if (workload.autocast) ways.push_back(Way::autocast);
+    Times times = measure(workload, ways, rounds);
+    const double fused = times[Way::fused], bf16 = times[Way::fused_bf16];
+    in_bf16.push_back(fmt::format("{:<14}{:>10.3f}{:>12.3f}{:>13.2f}x", workload.name, fused, bf16, fused / bf16));
+    figure(workload.name + "_bf16_vs_float", fused / bf16);
+    if (workload.autocast) {
+      const double autocast = times[Way::autocast];
+      in_bf16.back() += fmt::format("{:>14.3f}{:>13.2f}x", autocast, autocast / bf16);
+      figure(workload.name + "_bf16_vs_autocast", autocast / bf16);
+    }
+    if (only_bf16) continue;
+    const double nchw = times[Way::nchw], best_plain = std::min(nchw, times[Way::channels_last]);
     // Of a step that runs one candidate per site the plan does not tell what it does.
     const NetworkPlan plan = Runner(workload).network().plan();
     const double flops = workload.sampled ? 0 : step_flops(workload, plan);
     const double bytes = workload.sampled ? 0 : step_bytes(workload, plan);
-    fmt::print("{:<14}{:>10.3f}{:>12.3f}{:>16.3f}{:>9.1f}x{:>11.1f}x{:>10}{:>15}\n", workload.name, times.fused,
-               times.nchw, times.channels_last, times.nchw / times.fused, times.best_plain() / times.fused,
-               share(flops / times.fused / 1e9, peak), share(bytes / times.fused / 1e9, bandwidth));
+    fmt::print("{:<14}{:>10.3f}{:>12.3f}{:>16.3f}{:>9.1f}x{:>11.1f}x{:>10}{:>15}\n", workload.name, fused, nchw,
+               times[Way::channels_last], nchw / fused, best_plain / fused, share(flops / fused / 1e9, peak),
+               share(bytes / fused / 1e9, bandwidth));
     std::fflush(stdout);
     const bool derived = !workload.genotype.empty();
-    if (!derived) figure(workload.name + "_vs_nchw", times.nchw / times.fused);
-    if (derived || workload.name == "darts") figure(workload.name + "_vs_best_plain", times.best_plain() / times.fused);
+    if (!derived) figure(workload.name + "_vs_nchw", nchw / fused);
+    if (derived || workload.name == "darts") figure(workload.name + "_vs_best_plain", best_plain / fused);
   }
+  fmt::print("\n{:<14}{:>10}{:>12}{:>14}{:>14}{:>14}\n", "step", "float s", "bf16 s", "vs float", "autocast s",
+             "vs autocast");
+  for (const std::string& line : in_bf16) fmt::print("{}\n", line);
   if (chosen("scaling")) {
     const auto [one, all] = measure_threads(darts, rounds, threads);
     fmt::print("\nDARTS step, fused: 1 thread {:.3f} s, {} threads {:.3f} s\n", one, threads, all);

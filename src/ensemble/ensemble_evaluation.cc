@@ -216,7 +216,7 @@ Json evaluate_as_trials(const EnsembleEvaluationOptions& options) {
 }  // namespace
 
 Evaluation evaluate_whole(const EvaluationOptions& options) {
-  use_threads(options.threads);
+  options.apply();
   const EnsembleModel model = load_ensemble(options.model);
   const MemberPredictions found = predict_members(model, [&](const Model& member) {
     const ImageData images(data_of(member, options.data), model.first().data_seed, member.statistics);

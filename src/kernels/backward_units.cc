@@ -12,7 +12,7 @@ void CellBackward::gather(int value, int n, int thread) {
   const size_t c = run_.channels(value);
   scratch.inflows.clear();
   scratch.value_scale.clear();
-  const auto add = [&](const float* gradient, float weight, const Read& read, bool relu) {
+  const auto add = [&](ConstNumbers gradient, float weight, const Read& read, bool relu) {
     Inflow inflow = {.gradient = gradient, .weight = weight};
     const CellRun::NormCoefficients* norm = run_.norm_of(read);  // none where it is part of the weights
     if (norm) inflow.scale = norm->scale.data();
@@ -34,7 +34,7 @@ void CellBackward::gather(int value, int n, int thread) {
   };
   if (between_[value]) {  // what all readers want is together
     // The relu is behind us: visit() let pass only what was active.
-    add(between_[value] + slot(n, thread) * run_.image_floats(value), 1, between_read(value), false);
+    add(between_[value] + slot(n, thread) * run_.image_numbers(value), 1, between_read(value), false);
     return;
   }
   for (const Reader& reader : readers_[value]) {
@@ -45,26 +45,27 @@ void CellBackward::gather(int value, int n, int thread) {
   }
 }
 
-const float* CellBackward::ready_gradient(int thread) const {
+ConstNumbers CellBackward::ready_gradient(int thread) const {
   const Scratch& scratch = *run_.scratch_[thread];
   if (scratch.inflows.size() != 1 || !scratch.value_scale.empty()) return nullptr;
   const Inflow& inflow = scratch.inflows.front();
-  return inflow.scale || inflow.relu_scale || inflow.weight != 1 ? nullptr : inflow.gradient;
+  if (inflow.scale || inflow.relu_scale || inflow.weight != 1) return nullptr;
+  return inflow.gradient;
 }
 
-void CellBackward::output_gradient(int value, int n, int thread, size_t from, size_t pixels, float* to) {
+void CellBackward::output_gradient(int value, int n, int thread, size_t from, size_t pixels, Numbers to) {
   Scratch& scratch = *run_.scratch_[thread];
-  const size_t c = run_.channels(value);
-  for (Inflow& inflow : scratch.inflows) inflow.gradient += from * c;
+  const ptrdiff_t c = run_.channels(value), first = static_cast<ptrdiff_t>(from) * c;
+  for (Inflow& inflow : scratch.inflows) inflow.gradient += first;
   kernels_.combine({.inflows = scratch.inflows,
-                    .value = run_.image(value, n, thread) + from * c,
+                    .value = run_.image(value, n, thread) + first,
                     .centre = scratch.centre,
                     .value_scale = scratch.value_scale.empty() ? nullptr : scratch.value_scale.data(),
                     .constant = scratch.constant.data(),
                     .pixels = pixels,
                     .c = static_cast<int>(c),
                     .out = to});
-  for (Inflow& inflow : scratch.inflows) inflow.gradient -= from * c;
+  for (Inflow& inflow : scratch.inflows) inflow.gradient += -first;
 }
 
 void CellBackward::add_from_pools(int value, int n, int thread, float* gradient) {
@@ -124,7 +125,7 @@ void CellBackward::add_from_convolutions(int value, int n, int thread, float* gr
                                   .c = padded(read.channels)};
     if (float* sums = sums_between(value, n)) {
       // Not read again in this phase, so it is written past the caches.
-      kernels_.pass_back_and_sum(of_read, run_.streams_, gradient, sums);
+      kernels_.pass_back_and_sum(of_read, run_.streams_, home(value, n, thread), sums);
     } else {
       kernels_.pass_back(of_read, !lone_[value], {gradient + read.first, run_.channels(value)});
     }
@@ -140,24 +141,24 @@ Rows<const float> CellBackward::through_convolutions(std::span<const int> units,
   const Halo halo = run_.halos_[units.front()];
   const int c = padded(leader.input.channels);
   const ptrdiff_t row = static_cast<ptrdiff_t>(shape.width + 2 * halo.w) * c;
-  const float* input = weight_gradients ? run_.padded_input(units.front(), n, thread, shape.height) : nullptr;
   // The first to come writes the gradient, others add to it; with a stride some pixels get nothing.
   const bool strided = leader.stride_h > 1 || leader.stride_w > 1;
   if (wants_input && strided) std::fill_n(scratch.input_gradient, row * (shape.height + 2 * halo.h), 0.0f);
   for (const int unit : units)
-    convolution(unit, n, thread, input, wants_input, unit != units.front() || strided, weight_gradients);
+    convolution(unit, n, thread, wants_input, unit != units.front() || strided, weight_gradients);
   return {scratch.input_gradient + halo.h * row + static_cast<ptrdiff_t>(halo.w) * c, row};
 }
 
-void CellBackward::convolution(int index, int n, int thread, const float* input, bool wants_input, bool add,
-                               float* weight_gradients) {
+void CellBackward::convolution(int index, int n, int thread, bool wants_input, bool add, float* weight_gradients) {
   if (!wants_input && !weight_gradients) return;
   const Unit& unit = program_.units[index];
   Scratch& scratch = *run_.scratch_[thread];
   const Halo halo = run_.halos_[index];
   const int c = padded(unit.input.channels);
-  const ptrdiff_t inner =
-      (static_cast<ptrdiff_t>(halo.h) * (program_.values[unit.input.value].width + 2 * halo.w) + halo.w) * c;
+  const ValueShape& shape = program_.values[unit.input.value];
+  const ptrdiff_t inner = (static_cast<ptrdiff_t>(halo.h) * (shape.width + 2 * halo.w) + halo.w) * c;
+  ConstNumbers input;
+  if (weight_gradients) input = run_.padded_input(index, n, thread, shape.height);
   float* input_gradient = wants_input ? scratch.input_gradient + inner : nullptr;
   gather(unit.output, n, thread);
   const auto kind = unit.depthwise.empty() ? &CellBackward::dense : &CellBackward::separable;
@@ -181,27 +182,32 @@ CellBackward::UnitShape CellBackward::shape_of(int index) const {
 }
 
 // Depthwise, then pointwise (or nothing). The image between the two is made anew, row by row.
-void CellBackward::separable(int index, int n, int thread, const float* input, float* input_gradient, bool add,
+void CellBackward::separable(int index, int n, int thread, ConstNumbers padded_input, float* input_gradient, bool add,
                              float* weight_gradients) {
+  const float* input = padded_input.as<float>();
   const Unit& unit = program_.units[index];
   Scratch& scratch = *run_.scratch_[thread];
   const auto& [in, out, halo, ci, cip, cop, row, step, strided] = shape_of(index);
   const float* depthwise_weights = run_.packed_.data() + run_.packing_.unit(index).depthwise;
-  const float* transposed = run_.packed_.data() + run_.packing_.unit(index).transposed;
+  const ConstNumbers transposed = run_.packing_.transposed(index, run_.packed_.data());
   // The gradient between the two halves has a halo of zeros where the depthwise one is turned around over it.
-  const auto [between, between_row] = scratch.between.around(out, cip, strided ? Halo{} : halo);
+  const Rows<Stored> frame = scratch.between.around(out, cip, strided ? Halo{} : halo, Precision::single);
+  float* between = frame.pixels.as<float>();
+  const ptrdiff_t between_row = frame.row;
   const Taps taps = scratch.tap_offsets(unit.depthwise, row, cip);
   const int chunk = rows_at_once(out.width, std::max(cip, cop));
   // The gradient of the whole image first: memory gives one long stretch sooner than rows between computations.
-  const float* gradient = ready_gradient(thread);
+  ConstNumbers gradient = ready_gradient(thread);
   if (!gradient) {
-    output_gradient(unit.output, n, thread, 0, out.pixels(), scratch.other_plane);
-    gradient = scratch.other_plane;
+    const Numbers made = run_.stored(scratch.other_plane);
+    output_gradient(unit.output, n, thread, 0, out.pixels(), made);
+    gradient = made;
   }
   for (int y = 0; y < out.height; y += chunk) {
     const int rows = std::min(chunk, out.height - y), pixels = rows * out.width;
     const bool pointwise = !unit.dense.empty();
-    const float* gradient_rows = gradient + static_cast<ptrdiff_t>(y) * out.width * cop;
+    const ConstNumbers gradient_rows = gradient + static_cast<ptrdiff_t>(y) * out.width * cop;
+    const Numbers between_rows = run_.stored(scratch.rows);
     if (weight_gradients && pointwise) {
       kernels_.depthwise({.in = {input + y * unit.stride_h * row, unit.stride_h * row},
                           .taps = taps,
@@ -210,9 +216,9 @@ void CellBackward::separable(int index, int n, int thread, const float* input, f
                           .rows = rows,
                           .pixels = out.width,
                           .c = cip,
-                          .out = {scratch.rows, static_cast<ptrdiff_t>(out.width) * cip}});
+                          .out = {between_rows, static_cast<ptrdiff_t>(out.width) * cip}});
       kernels_.dense_weights(
-          {.pairs = {.in = {scratch.rows, 0}, .gradient = {gradient_rows, 0}, .rows = 1, .pixels = pixels},
+          {.pairs = {.in = {between_rows, 0}, .gradient = {gradient_rows, 0}, .rows = 1, .pixels = pixels},
            .taps = kOneTap,
            .step = cip,
            .ci = ci,
@@ -220,7 +226,7 @@ void CellBackward::separable(int index, int n, int thread, const float* input, f
            .gradients = weight_gradients + run_.packing_.dense_gradient(index)});
     }
     for (int r = 0; r < rows; ++r) {
-      const float* from = gradient_rows + static_cast<ptrdiff_t>(r) * out.width * cop;
+      const ConstNumbers from = gradient_rows + static_cast<ptrdiff_t>(r) * out.width * cop;
       float* to = between + (y + r) * between_row;
       if (pointwise) {
         kernels_.dense({.in = from,
@@ -232,7 +238,7 @@ void CellBackward::separable(int index, int n, int thread, const float* input, f
                         .co = cip,
                         .out = {to, cip}});
       } else {
-        std::copy_n(from, out.width * cip, to);
+        kernels_.copy_pixels(from, out.width, cip, {to, cip});
       }
     }
   }
@@ -270,16 +276,16 @@ void CellBackward::separable(int index, int n, int thread, const float* input, f
                       .out = {input_gradient, row}});
 }
 
-void CellBackward::dense(int index, int n, int thread, const float* input, float* input_gradient, bool add,
+void CellBackward::dense(int index, int n, int thread, ConstNumbers input, float* input_gradient, bool add,
                          float* weight_gradients) {
   const Unit& unit = program_.units[index];
   Scratch& scratch = *run_.scratch_[thread];
   const auto& [in, out, halo, ci, cip, cop, row, step, strided] = shape_of(index);
-  const float* transposed = run_.packed_.data() + run_.packing_.unit(index).transposed;
+  const ConstNumbers transposed = run_.packing_.transposed(index, run_.packed_.data());
   const Halo around = strided ? Halo{} : halo;
-  const float* ready = around == Halo{} ? ready_gradient(thread) : nullptr;
-  const Rows<float> frame = ready ? Rows<float>{} : scratch.between.around(out, cop, around);
-  const float* gradient = ready ? ready : frame.pixels;
+  const ConstNumbers ready = around == Halo{} ? ready_gradient(thread) : nullptr;
+  const Rows<Stored> frame = ready ? Rows<Stored>{} : scratch.between.around(out, cop, around, program_.precision);
+  const ConstNumbers gradient = ready ? ready : ConstNumbers(frame.pixels);
   const ptrdiff_t gradient_row = ready ? static_cast<ptrdiff_t>(out.width) * cop : frame.row;
   const Taps taps = scratch.tap_offsets(unit.dense, row, cip);
   for (int y = 0; y < out.height; ++y) {
@@ -287,17 +293,17 @@ void CellBackward::dense(int index, int n, int thread, const float* input, float
       output_gradient(unit.output, n, thread, static_cast<size_t>(y) * out.width, out.width,
                       frame.pixels + y * frame.row);
     if (!input_gradient || !strided) continue;
-    const float* from = gradient + y * gradient_row;
+    const ConstNumbers from = gradient + y * gradient_row;
     // One tap after the other: what it sends back lands `step` apart.
     for (int t = 0; t < taps.count; ++t) {
       kernels_.dense({.in = from,
                       .taps = kOneTap,
                       .step = cop,
                       .ci = out.channels,
-                      .weights = transposed + static_cast<ptrdiff_t>(t) * out.channels * cip,
+                      .weights = transposed + t * run_.packing_.tap_numbers(out.channels, cip),
                       .pixels = out.width,
                       .co = cip,
-                      .out = {scratch.rows, cip}});
+                      .out = {Numbers(scratch.rows), cip}});
       kernels_.add_strided(scratch.rows, out.width, cip,
                            {input_gradient + y * unit.stride_h * row + taps.offsets[t], step});
     }
@@ -308,22 +314,22 @@ void CellBackward::dense(int index, int n, int thread, const float* input, float
   if (winograd_form) {
     if (weight_gradient && points)
       winograd_weights(kernels_,
-                       {.in = {input + taps.offsets[0], row},
+                       {.in = {input.as<float>() + taps.offsets[0], row},
                         .ci = ci,
                         .rows = out.height,
                         .width = out.width,
                         .co = out.channels,
                         .scratch = scratch.tiles},
-                       {gradient, gradient_row}, weight_gradient);
+                       {gradient.as<float>(), gradient_row}, weight_gradient);
     if (input_gradient)
       winograd(kernels_,
-               {.in = {gradient - gradient_row - cop, gradient_row},
+               {.in = {gradient.as<float>() - gradient_row - cop, gradient_row},
                 .ci = out.channels,
                 .rows = in.height,
                 .width = in.width,
                 .co = ci,
                 .scratch = scratch.tiles},
-               transposed, add, {input_gradient, row});
+               transposed.as<float>(), add, {input_gradient, row});
   }
   if (weight_gradient && !points)
     kernels_.dense_weights({.pairs = {.in = {input, unit.stride_h * row},

@@ -1,7 +1,6 @@
 #include "nascent/kernels/cell_backward.h"
 
 #include <algorithm>
-#include <cstring>
 
 #include "nascent/kernels/parallel.h"
 #include "nascent/kernels/scratch.h"
@@ -98,7 +97,7 @@ int CellBackward::plane_channels(int mix, bool bypass) const {
   return padded(bypass ? all - mixed : mixed);
 }
 
-float* CellBackward::plane(int mix, bool bypass, int slot) const {
+Numbers CellBackward::plane(int mix, bool bypass, int slot) const {
   const size_t pixels = program_.values[program_.mixes[mix].output].pixels();
   return (bypass ? bypass_ : main_)[mix] + slot * pixels * plane_channels(mix, bypass);
 }
@@ -106,7 +105,7 @@ float* CellBackward::plane(int mix, bool bypass, int slot) const {
 void CellBackward::place_gradients() {
   const int images = run_.call_.images;
   std::vector<Resident> residents;
-  std::vector<float**> places;
+  std::vector<Numbers*> places;
   size_t sums = 0;
   main_.assign(program_.mixes.size(), nullptr);
   bypass_ = main_;
@@ -120,8 +119,8 @@ void CellBackward::place_gradients() {
     const int unit = run_.maker_[value];
     return unit < 0 ? value : program_.units[unit].input.value;
   };
-  const auto place = [&](float*& to, size_t floats, int first, int last) {
-    residents.push_back({floats * (single_ ? run_.call_.threads : images) + 64, first, last});
+  const auto place = [&](Numbers& to, size_t numbers, int first, int last) {
+    residents.push_back({run_.floats_of(numbers * (single_ ? run_.call_.threads : images) + 64), first, last});
     places.push_back(&to);
   };
   for (size_t m = 0; m < program_.mixes.size(); ++m) {
@@ -145,17 +144,17 @@ void CellBackward::place_gradients() {
     if (schedule_.phase[v] < 0 || mix_of_[v] >= 0) continue;
     const int value = static_cast<int>(v);
     const int last = std::max(visited(value), visited(maker_input(value)));
-    place(between_[v], run_.image_floats(value), visited(value), last);
+    place(between_[v], run_.image_numbers(value), visited(value), last);
     between_sums_[v] = sums;
     sums += size_t{2} * run_.channels(value) * images;
   }
   for (size_t v = 0; v < program_.values.size(); ++v) {
     const auto& [first, last] = schedule_.needed[v];
     if (last < 0) continue;
-    const size_t floats = run_.image_floats(static_cast<int>(v));
-    place(run_.value_[v], floats, first, last);
-    run_.image_stride_[v] = single_ ? 0 : floats;
-    run_.thread_stride_[v] = single_ ? floats : 0;
+    const size_t numbers = run_.image_numbers(static_cast<int>(v));
+    place(run_.value_[v], numbers, first, last);
+    run_.image_stride_[v] = single_ ? 0 : numbers;
+    run_.thread_stride_[v] = single_ ? numbers : 0;
   }
   plain_input_.assign(program_.units.size(), nullptr);
   for (size_t u = 0; u < program_.units.size(); ++u) {
@@ -166,7 +165,7 @@ void CellBackward::place_gradients() {
   }
   const MemoryPlan plan = plan_memory(residents);
   gradients_ = Block(plan.floats);
-  for (size_t i = 0; i < places.size(); ++i) *places[i] = gradients_.data() + plan.offsets[i];
+  for (size_t i = 0; i < places.size(); ++i) *places[i] = run_.stored(gradients_.data() + plan.offsets[i]);
   if (wants_sums_) sums_ = Block(sums);
   if (wants_weights_) {
     const size_t floats = run_.packing_.gradient_floats() * groups_;
@@ -216,7 +215,7 @@ void CellBackward::run_phase(int phase) {
   });
 }
 
-// Everything that reads the value has its gradient: adds up what it means for the value.
+// Everything that reads the value has its gradient: adds up what it means for the value, in floats.
 void CellBackward::visit(int value, int n, int thread, float* weight_gradients) {
   if (between_[value] && run_.remade_[value]) run_.convolve(run_.maker_[value], n, thread, /*again=*/true);
   float* gradient = start_gradient(value, n, thread);
@@ -226,9 +225,10 @@ void CellBackward::visit(int value, int n, int thread, float* weight_gradients) 
     add_from_plain(value, n, gradient);
   }
   add_from_convolutions(value, n, thread, gradient, weight_gradients);
-  if (float* place = gradient ? home(value, n, thread) : nullptr; place && place != gradient) {
-    std::copy_n(gradient, run_.image_floats(value), place);
-    gradient = place;
+  const Numbers place = gradient && !sums_between(value, n) ? home(value, n, thread) : nullptr;
+  if (place && place != Numbers(gradient)) {
+    const int c = run_.channels(value);
+    kernels_.copy_pixels(gradient, program_.values[value].pixels(), c, {place, c});
   }
   if (value < program_.inputs) {
     if (gradient) write_input_gradient(value, n, gradient);
@@ -241,14 +241,14 @@ void CellBackward::visit(int value, int n, int thread, float* weight_gradients) 
 }
 
 // Where the gradient of a value stays; null where it is only passed on in another form.
-float* CellBackward::home(int value, int n, int thread) const {
+Numbers CellBackward::home(int value, int n, int thread) const {
   if (value < program_.inputs) {
     const bool whole_vectors = program_.values[value].channels == run_.channels(value);
-    return whole_vectors ? call_.inputs[value] + n * run_.image_floats(value) : nullptr;
+    return whole_vectors ? call_.inputs[value] + n * run_.image_numbers(value) : nullptr;
   }
   if (const int mix = mix_of_[value]; mix >= 0)
     return program_.mixes[mix].partial == 1 ? plane(mix, false, slot(n, thread)) : nullptr;
-  return between_[value] + slot(n, thread) * run_.image_floats(value);
+  return between_[value] + slot(n, thread) * run_.image_numbers(value);
 }
 
 // Where the gradient of the value is gathered, holding what flows in from the cell's output. Null: not wanted.
@@ -256,15 +256,15 @@ float* CellBackward::start_gradient(int value, int n, int thread) {
   const ValueShape& shape = program_.values[value];
   const int c = run_.channels(value);
   if (value < program_.inputs && !call_.inputs[value]) return nullptr;
-  float* place = home(value, n, thread);
-  const bool in_place = place && !apart_[value];
-  float* gradient = in_place ? place : run_.scratch_[thread]->plane;
+  const Numbers place = home(value, n, thread);
+  const bool in_place = place && place.precision() == Precision::single && !apart_[value];
+  float* gradient = in_place ? place.as<float>() : run_.scratch_[thread]->plane;
   const int width = program_.output_channels();
   int offset = 0;
   bool first = true;
   for (const int output : program_.outputs) {
     if (output == value) {
-      const float* from = call_.output_gradient + n * shape.pixels() * width + offset;
+      const ConstNumbers from = call_.output_gradient + (n * shape.pixels() * width + offset);
       if (first) {
         kernels_.pad({.x = {from, width},
                       .channels = shape.channels,
@@ -273,8 +273,10 @@ float* CellBackward::start_gradient(int value, int n, int thread) {
                       .out = {gradient, static_cast<ptrdiff_t>(shape.width) * c},
                       .c = c});
       } else {
+        std::vector<float> more(shape.channels);
         for (size_t i = 0; i < shape.pixels(); ++i) {
-          for (int k = 0; k < shape.channels; ++k) gradient[i * c + k] += from[i * width + k];
+          copy_numbers(from + i * width, more.size(), more.data());
+          for (int k = 0; k < shape.channels; ++k) gradient[i * c + k] += more[k];
         }
       }
       first = false;
@@ -311,9 +313,8 @@ void CellBackward::write_input_gradient(int value, int n, const float* gradient)
   const ValueShape& shape = program_.values[value];
   const int c = run_.channels(value);
   if (shape.channels == c) return;  // was written in place
-  float* to = call_.inputs[value] + n * shape.pixels() * shape.channels;
-  for (size_t i = 0; i < shape.pixels(); ++i)
-    std::memcpy(to + i * shape.channels, gradient + i * c, sizeof(float) * shape.channels);
+  const Numbers to = call_.inputs[value] + n * shape.pixels() * shape.channels;
+  for (size_t i = 0; i < shape.pixels(); ++i) copy_numbers(gradient + i * c, shape.channels, to + i * shape.channels);
 }
 
 }  // namespace nascent::kernels

@@ -37,7 +37,7 @@ class CellBackward {
   void finish_phase(const std::vector<int>& values);
 
   void visit(int value, int n, int thread, float* weight_gradients);
-  float* home(int value, int n, int thread) const;
+  Numbers home(int value, int n, int thread) const;
   float* start_gradient(int value, int n, int thread);
   void add_from_mixes(int value, int n, int thread, float* gradient);
   void add_from_pools(int value, int n, int thread, float* gradient);
@@ -46,11 +46,10 @@ class CellBackward {
   Rows<const float> through_convolutions(std::span<const int> units, int n, int thread, bool wants_input,
                                          float* weight_gradients);
   // `add`: to the gradient of the padded input instead of writing it.
-  void convolution(int unit, int n, int thread, const float* input, bool wants_input, bool add,
-                   float* weight_gradients);
-  void separable(int unit, int n, int thread, const float* input, float* input_gradient, bool add,
+  void convolution(int unit, int n, int thread, bool wants_input, bool add, float* weight_gradients);
+  void separable(int unit, int n, int thread, ConstNumbers input, float* input_gradient, bool add,
                  float* weight_gradients);
-  void dense(int unit, int n, int thread, const float* input, float* input_gradient, bool add, float* weight_gradients);
+  void dense(int unit, int n, int thread, ConstNumbers input, float* input_gradient, bool add, float* weight_gradients);
   void split_partial(int mix, int slot, const float* gradient);
   void sum_mix(int mix, int n, int thread);
   float* sums_between(int value, int n);
@@ -65,9 +64,9 @@ class CellBackward {
   // What flows into the output of a unit, into scratch.inflows, value_scale and constant.
   void gather(int value, int n, int thread);
   // The gradient where it lies already, unchanged; null where it has to be made of what was gathered.
-  const float* ready_gradient(int thread) const;
+  ConstNumbers ready_gradient(int thread) const;
   // Its gradient for `pixels` pixels from `from` on.
-  void output_gradient(int value, int n, int thread, size_t from, size_t pixels, float* to);
+  void output_gradient(int value, int n, int thread, size_t from, size_t pixels, Numbers to);
 
   // How units read the value; by itself where none does.
   Read between_read(int value) const;
@@ -85,7 +84,7 @@ class CellBackward {
   void finish_weight_samples();
   int group_begin(int group) const { return static_cast<int>(int64_t{run_.call_.images} * group / groups_); }
 
-  float* plane(int mix, bool bypass, int slot) const;
+  Numbers plane(int mix, bool bypass, int slot) const;
   int plane_channels(int mix, bool bypass) const;
   // The place of an image's gradients among those in memory: where all is one phase, a thread has but one image.
   int slot(int n, int thread) const { return single_ ? thread : n; }
@@ -106,8 +105,8 @@ class CellBackward {
   bool wants_sums_ = false;  // over pixels, for norms and mixture weights
   bool single_ = false;      // one phase
   BackwardSchedule schedule_;
-  std::vector<float*> main_, bypass_, between_;  // first gradients: per mixture, mixture, value
-  std::vector<float*> plain_input_;              // per unit, null but for plain ones whose input wants a gradient
+  std::vector<Numbers> main_, bypass_, between_;  // first gradients: per mixture, mixture, value
+  std::vector<Numbers> plain_input_;              // per unit, null but for plain ones whose input wants a gradient
   std::vector<size_t> main_sums_, bypass_sums_, between_sums_;
   std::vector<NormGradient> norms_;
   Block gradients_, sums_, weight_gradients_;

@@ -8,7 +8,7 @@ namespace nascent::kernels {
 
 namespace {
 
-// Floats behind a value that vectors may read.
+// Numbers behind a value that vectors may read.
 constexpr size_t kSlack = 64;
 
 }  // namespace
@@ -28,14 +28,14 @@ void CellRun::place_values() {
   size_t moments = 0;
   place_in_output();
   for (size_t v = program_->inputs; v < count; ++v) {
-    const size_t floats = image_floats(static_cast<int>(v));
+    const size_t numbers = image_numbers(static_cast<int>(v));
     const bool keep = kept_[v], per_thread = folds_ && single && !keep;
     moments_offset_[v] = moments;
     if (normalised_[v]) moments += size_t{3} * channels(static_cast<int>(v)) * call_.images;
     if (in_output_ && is_output(static_cast<int>(v))) continue;
-    (keep ? kept : passing)[v] = {floats * (per_thread ? call_.threads : call_.images) + kSlack, schedule_.phase[v],
-                                  keep ? last : schedule_.last[v]};
-    (per_thread ? thread_stride_ : image_stride_)[v] = floats;
+    const size_t all = numbers * (per_thread ? call_.threads : call_.images) + kSlack;
+    (keep ? kept : passing)[v] = {floats_of(all), schedule_.phase[v], keep ? last : schedule_.last[v]};
+    (per_thread ? thread_stride_ : image_stride_)[v] = numbers;
   }
   const MemoryPlan plan = plan_memory(kept), passing_plan = plan_memory(passing);
   values_ = Block(plan.floats);
@@ -47,8 +47,10 @@ void CellRun::place_values() {
   for (size_t v = program_->inputs; v < count; ++v) {
     if (value_[v]) continue;
     const bool passes = passing[v].floats > 0;
-    value_[v] = passes ? passing_.data() + passing_plan.offsets[v] : values_.data() + plan.offsets[v];
-    std::fill_n(value_[v] + (passes ? passing : kept)[v].floats - kSlack, kSlack, 0.0f);
+    float* place = passes ? passing_.data() + passing_plan.offsets[v] : values_.data() + plan.offsets[v];
+    value_[v] = stored(place);
+    const size_t end = (passes ? passing : kept)[v].floats, slack = floats_of(kSlack);
+    std::fill_n(place + end - slack, slack, 0.0f);
   }
   if (call_.training) moments_ = Block(moments);
 }
@@ -72,7 +74,7 @@ void CellRun::place_in_output() {
            std::all_of(readers[value].begin(), readers[value].end(), within);
   };
   in_output_ = !call_.keep && std::all_of(outputs.begin(), outputs.end(), fits);
-  float* place = output_;
+  Numbers place = output_;
   for (const int value : outputs) {
     if (!in_output_) return;
     value_[value] = place;
@@ -83,34 +85,34 @@ void CellRun::place_in_output() {
   }
 }
 
-// Inputs are read where they are if whole vectors can be.
+// Inputs are read where they are if whole vectors can be, and they are stored as the others.
 void CellRun::place_inputs() {
   std::vector<size_t> offsets;
-  size_t floats = 0;
+  size_t numbers = 0;
   const auto readers = readers_of(*program_);
   std::vector<bool> import(program_->inputs);
   for (int v = 0; v < program_->inputs; ++v) {
-    import[v] = program_->values[v].channels != channels(v);
+    import[v] = program_->values[v].channels != channels(v) || call_.inputs[v].precision() != program_->precision;
     for (const Reader& reader : readers[v]) {
       const Read& read = read_of(*program_, reader);
       if (read.channels != padded(read.channels)) import[v] = true;
     }
-    offsets.push_back(floats);
-    image_stride_[v] = image_floats(v);
-    if (import[v]) floats += image_stride_[v] * call_.images + 64;
+    offsets.push_back(numbers);
+    image_stride_[v] = image_numbers(v);
+    if (import[v]) numbers += image_stride_[v] * call_.images + kSlack;
   }
-  if (floats > 0) {
-    imported_ = Block(floats);
-    std::fill_n(imported_.data() + floats - 64, 64, 0.0f);
+  if (numbers > 0) {
+    imported_ = Block(floats_of(numbers));
+    clear_numbers(stored(imported_.data()) + static_cast<ptrdiff_t>(numbers - kSlack), kSlack);
   }
   for (int v = 0; v < program_->inputs; ++v) {
     if (!import[v]) {
-      value_[v] = const_cast<float*>(call_.inputs[v]);  // never written
+      value_[v] = stored(const_cast<float*>(call_.inputs[v].as<float>()));  // never written
       continue;
     }
-    value_[v] = imported_.data() + offsets[v];
+    value_[v] = stored(imported_.data()) + static_cast<ptrdiff_t>(offsets[v]);
     const ValueShape& shape = program_->values[v];
-    const float* from = call_.inputs[v];
+    const ConstNumbers from = call_.inputs[v];
     for_each(call_.images, call_.threads, [&](int n, int) {
       kernels_.pad({.x = {from + n * shape.pixels() * shape.channels, shape.channels},
                     .channels = shape.channels,

@@ -7,14 +7,14 @@ namespace nascent::kernels {
 
 namespace {
 
-Batch batch_of(float* data, int images, const ValueShape& shape, int channels, ptrdiff_t pixel) {
+Batch batch_of(Numbers data, int images, const ValueShape& shape, int channels, ptrdiff_t pixel) {
   return {data, images, channels, shape.height, shape.width, pixel};
 }
 
 // The function leaves alone what is behind the true channels.
 void clear_padding(const Batch& batch) {
   if (!batch.data || batch.channels == batch.pixel) return;
-  std::fill_n(batch.data, static_cast<size_t>(batch.images) * batch.height * batch.width * batch.pixel, 0.0f);
+  clear_numbers(batch.data, static_cast<size_t>(batch.images) * batch.height * batch.width * batch.pixel);
 }
 
 }  // namespace
@@ -58,7 +58,7 @@ void CellBackward::add_from_plain(int value, int n, float* gradient) {
     if (reader.is_mix || !plain_input_[reader.index]) continue;
     const Read& read = program_.units[reader.index].input;
     const int c = padded(read.channels);
-    kernels_.add_scaled({plain_input_[reader.index] + n * pixels * c, c}, 1, pixels, c,
+    kernels_.add_scaled({plain_input_[reader.index] + static_cast<ptrdiff_t>(n * pixels * c), c}, 1, pixels, c,
                         {gradient + read.first, run_.channels(value)});
   }
 }

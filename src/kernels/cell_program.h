@@ -80,6 +80,7 @@ struct Step {
 };
 
 struct CellProgram {
+  Precision precision = Precision::single;  // that values are stored in
   std::vector<ValueShape> values;
   int inputs = 0;  // the first values are given
   std::vector<Unit> units;

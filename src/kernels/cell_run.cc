@@ -78,7 +78,7 @@ void CellRun::plan_keeping() {
   }
 }
 
-void CellRun::forward(float* output) {
+void CellRun::forward(Numbers output) {
   output_ = output;
   if (!call_.training) finish_statistics(-1);
   plan_ends();
@@ -112,8 +112,8 @@ void CellRun::pack_weights(const std::vector<const float*>& parameters) {
   });
 }
 
-float* CellRun::image(int value, int n, int thread) const {
-  return value_[value] + n * image_stride_[value] + thread * thread_stride_[value];
+Numbers CellRun::image(int value, int n, int thread) const {
+  return value_[value] + static_cast<ptrdiff_t>(n * image_stride_[value] + thread * thread_stride_[value]);
 }
 
 float CellRun::weight(int row, int n) const {
@@ -166,10 +166,10 @@ void CellRun::make_again(const Step& step, int n, int thread) {
 }
 
 // Rows of what is read, normalised and rectified.
-void CellRun::make_ready(const Read& read, int n, int thread, int first, int rows, Rows<float> to) const {
+void CellRun::make_ready(const Read& read, int n, int thread, int first, int rows, Rows<Stored> to) const {
   const ValueShape& shape = program_->values[read.value];
   const NormCoefficients* norm = norm_of(read);
-  const float* from = image(read.value, n, thread) + first * shape.width * pixel(read.value);
+  const ConstNumbers from = image(read.value, n, thread) + first * shape.width * pixel(read.value);
   kernels_.pad({.x = {from + read.first, pixel(read.value)},
                 .channels = read.channels,
                 .h = rows,
@@ -181,15 +181,17 @@ void CellRun::make_ready(const Read& read, int n, int thread, int first, int row
                 .c = padded(read.channels)});
 }
 
-const float* CellRun::padded_input(int index, int n, int thread, int rows) {
+ConstNumbers CellRun::padded_input(int index, int n, int thread, int rows) {
   const Read& read = program_->units[index].input;
+  const Precision precision = operand(program_->units[index]);
   const ValueShape& shape = program_->values[read.value];
   auto& held = scratch_[thread]->held;
-  const auto is_held = [&] { return held[0].image == n && held[0].read == read; };
+  const auto is_held = [&] { return held[0].image == n && held[0].read == read && held[0].precision == precision; };
   if (held[1].frame.data && !is_held()) std::swap(held[0], held[1]);
-  const Rows<float> place = held[0].frame.around(shape, padded(read.channels), halos_[index]);
+  const Rows<Stored> place = held[0].frame.around(shape, padded(read.channels), halos_[index], precision);
   if (!is_held()) {
     held[0].read = read;
+    held[0].precision = precision;
     held[0].image = n;
     held[0].rows = 0;
   }
@@ -200,12 +202,14 @@ const float* CellRun::padded_input(int index, int n, int thread, int rows) {
   return place.pixels;
 }
 
-const float* CellRun::ready_rows(int index, int n, int thread, int first, int rows) {
+ConstNumbers CellRun::ready_rows(int index, int n, int thread, int first, int rows) {
   const Read& read = program_->units[index].input;
+  const Precision precision = operand(program_->units[index]);
   const ValueShape& shape = program_->values[read.value];
-  if (!norm_of(read) && !read.relu && padded(read.channels) == pixel(read.value))
+  const bool as_it_is = !norm_of(read) && !read.relu && padded(read.channels) == pixel(read.value);
+  if (as_it_is && precision == program_->precision)
     return image(read.value, n, thread) + first * shape.width * pixel(read.value);
-  float* ready = scratch_[thread]->ready;
+  const Numbers ready(scratch_[thread]->ready, precision);
   make_ready(read, n, thread, first, rows, {ready, static_cast<ptrdiff_t>(shape.width) * padded(read.channels)});
   return ready;
 }
@@ -222,33 +226,38 @@ void CellRun::convolve(int index, int n, int thread, bool again) {
   const ptrdiff_t step = static_cast<ptrdiff_t>(unit.stride_w) * cip;
   const bool separable = !unit.depthwise.empty();
   const Taps taps = scratch.tap_offsets(separable ? unit.depthwise : unit.dense, row, cip);
-  const float *depthwise = packed_.data() + packing_.unit(index).depthwise,
-              *dense = packed_.data() + packing_.unit(index).dense;
+  const float* depthwise = packed_.data() + packing_.unit(index).depthwise;
+  const ConstNumbers dense = packing_.dense(index, packed_.data());
   const UnitEnd& end = ends_[index];
-  float* result = image(end.value, n, thread);
+  const Numbers result = image(end.value, n, thread);
   const ptrdiff_t out_pixel = pixel(end.value);
   const bool winograd_form = packing_.unit(index).winograd;
   const int chunk = winograd_form ? kWinogradRows : rows_at_once(out.width, std::max(cip, cop));
   for (int y = 0; y < out.height; y += chunk) {
     const int rows = std::min(chunk, out.height - y), pixels = rows * out.width;
-    float* place = result + y * out.width * out_pixel;
-    float* to = streams_ && !again ? scratch.result_rows : place;
-    float* made = separable && !unit.dense.empty() ? scratch.rows : to;
-    const Start start = end.adds ? Start{place, out_pixel} : Start{end.start.empty() ? nullptr : end.start.data(), 0};
+    const Numbers place = result + y * out.width * out_pixel;
+    const Numbers to = streams_ && !again ? stored(scratch.result_rows) : place;
+    const Numbers made = separable && !unit.dense.empty() ? stored(scratch.rows) : to;
+    Start start;
+    if (end.adds) {
+      start = {place, out_pixel};
+    } else if (!end.start.empty()) {
+      start = {end.start.data(), 0};
+    }
     const int first = y * unit.stride_h, below = first + rows * unit.stride_h;
-    const float* at = by_rows ? ready_rows(index, n, thread, first, std::min(below, in.height) - first)
-                              : padded_input(index, n, thread, below + halos_[index].h) + first * row;
+    const ConstNumbers at = by_rows ? ready_rows(index, n, thread, first, std::min(below, in.height) - first)
+                                    : padded_input(index, n, thread, below + halos_[index].h) + first * row;
     if (winograd_form)
       winograd(kernels_,
-               {.in = {at + taps.offsets[0], row},
+               {.in = {at.as<float>() + taps.offsets[0], row},
                 .ci = ci,
                 .rows = rows,
                 .width = out.width,
                 .co = out.channels,
                 .scratch = scratch.tiles},
-               dense, /*add=*/false, {to, static_cast<ptrdiff_t>(out.width) * cop});
+               dense.as<float>(), /*add=*/false, {to.as<float>(), static_cast<ptrdiff_t>(out.width) * cop});
     if (separable)
-      kernels_.depthwise({.in = {at, unit.stride_h * row},
+      kernels_.depthwise({.in = {at.as<float>(), unit.stride_h * row},
                           .taps = taps,
                           .step = step,
                           .weights = depthwise,
@@ -285,12 +294,12 @@ void CellRun::convolve(int index, int n, int thread, bool again) {
 
 // Per image: a value near the mean (the first pixel), and the first two moments about it, so that large means do not
 // drown small variances.
-void CellRun::add_moments(int value, int n, const float* rows, size_t pixels, bool first) {
+void CellRun::add_moments(int value, int n, ConstNumbers rows, size_t pixels, bool first) {
   if (!normalised_[value] || !call_.training) return;
   const int c = channels(value);
   float* moments = moments_.data() + moments_offset_[value] + size_t{3} * c * n;
   if (first) {
-    std::copy_n(rows, c, moments);
+    copy_numbers(rows, c, moments);
     std::fill_n(moments + c, 2 * c, 0.0f);
   }
   kernels_.moments(rows, pixels, c, moments, moments + c);
@@ -327,8 +336,8 @@ void CellRun::run_mix(int index, int n, int thread) {
   Scratch& scratch = *scratch_[thread];
   const ValueShape& shape = program_->values[mix.output];
   const int c = padded(shape.channels / mix.partial);
-  float* out = image(mix.output, n, thread);
-  const auto add_up = [&](const std::vector<Term>& terms, int width, float* to, ptrdiff_t to_pixel) {
+  const Numbers out = image(mix.output, n, thread);
+  const auto add_up = [&](const std::vector<Term>& terms, int width, Numbers to, ptrdiff_t to_pixel) {
     fill_terms(terms, width, n, thread);
     kernels_.mix(scratch.terms, scratch.bias.data(), shape.pixels(), width, {to, to_pixel});
   };
@@ -337,26 +346,28 @@ void CellRun::run_mix(int index, int n, int thread) {
     if (!added_already) add_up(terms_left_[index], c, out, pixel(mix.output));
   } else {
     const int others = padded(shape.channels - shape.channels / mix.partial);
-    add_up(mix.terms, c, scratch.plane, c);
-    add_up(mix.bypass, others, scratch.other_plane, others);
-    kernels_.join_groups({.pixels = shape.pixels(), .channels = shape.channels, .groups = mix.partial},
-                         {scratch.plane, c}, {scratch.other_plane, others}, {out, pixel(mix.output)});
+    const Numbers first = stored(scratch.plane), rest = stored(scratch.other_plane);
+    add_up(mix.terms, c, first, c);
+    add_up(mix.bypass, others, rest, others);
+    kernels_.join_groups({.pixels = shape.pixels(), .channels = shape.channels, .groups = mix.partial}, {first, c},
+                         {rest, others}, {out, pixel(mix.output)});
   }
   write_output(mix.output, n, out);
 }
 
-void CellRun::write_output(int value, int n, const float* image) const {
+void CellRun::write_output(int value, int n, ConstNumbers image) const {
   if (in_output_) return;
   const int width = program_->output_channels(), c = channels(value);
   const ValueShape& shape = program_->values[value];
   int offset = 0;
   for (const int output : program_->outputs) {
     if (output == value) {
-      float* to = output_ + n * shape.pixels() * width + offset;
+      const Numbers to = output_ + (static_cast<ptrdiff_t>(n * shape.pixels()) * width + offset);
       if (c == shape.channels) {
         kernels_.copy_pixels(image, shape.pixels(), c, {to, width});
       } else {
-        for (size_t i = 0; i < shape.pixels(); ++i) std::copy_n(image + i * c, shape.channels, to + i * width);
+        for (ptrdiff_t i = 0; i < static_cast<ptrdiff_t>(shape.pixels()); ++i)
+          copy_numbers(image + i * c, shape.channels, to + i * width);
       }
     }
     offset += program_->values[output].channels;

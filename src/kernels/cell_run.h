@@ -21,7 +21,8 @@ struct RunningStatistics {
   float* variance = nullptr;
 };
 
-// Arrays are channels last and not padded, parameters as LibTorch stores them.
+// Arrays are channels last and not padded, parameters as LibTorch stores them. Outputs are stored in the program's
+// precision, and so are their gradients.
 struct ForwardCall {
   int images = 0;
   int threads = 1;
@@ -29,7 +30,7 @@ struct ForwardCall {
   bool keep = true;      // a backward pass may follow
   // It will be asked for the gradients of inputs alone. In evaluation mode hardly anything is then kept.
   bool inputs_only = false;
-  std::vector<const float*> inputs{};
+  std::vector<ConstNumbers> inputs{};  // of either kind
   std::vector<const float*> parameters{};
   std::vector<RunningStatistics> running{};  // per norm
   const float* weights = nullptr;            // [rows], or [rows, images]
@@ -47,8 +48,8 @@ struct SampleMoments {
 
 // Null pointers: not wanted. What is wanted is overwritten, but the gradients of weights are added to what is there.
 struct BackwardCall {
-  const float* output_gradient = nullptr;
-  std::vector<float*> inputs{};
+  ConstNumbers output_gradient = nullptr;
+  std::vector<Numbers> inputs{};  // of either kind
   std::vector<float*> parameters{};
   float* weights = nullptr;            // shaped like the weights
   std::vector<PlainFunction> plain{};  // gradient of the output to that of the input; see to gradients of parameters
@@ -65,7 +66,7 @@ class CellRun {
   ~CellRun();
 
   // Once. Fills `output`, channels last.
-  void forward(float* output);
+  void forward(Numbers output);
   // Once, after forward(). The inputs of the forward call must still be as they were; its output, weights and
   // parameters need not.
   void backward(const BackwardCall& call);
@@ -106,9 +107,9 @@ class CellRun {
   void run_plain(int index) const;
   // `again`: for the backward pass, which needs the result near and knows its moments.
   void convolve(int index, int n, int thread, bool again = false);
-  void add_moments(int value, int n, const float* rows, size_t pixels, bool first);
+  void add_moments(int value, int n, ConstNumbers rows, size_t pixels, bool first);
   void run_mix(int index, int n, int thread);
-  void write_output(int value, int n, const float* image) const;
+  void write_output(int value, int n, ConstNumbers image) const;
   void finish_statistics(int phase);
   void take_running_statistics(int norm);
   void take_batch_statistics(int norm);
@@ -116,24 +117,29 @@ class CellRun {
 
   // Shared with the backward pass.
   int channels(int value) const { return padded(program_->values[value].channels); }
-  ptrdiff_t pixel(int value) const { return pixel_[value]; }  // floats from one to the next
-  size_t image_floats(int value) const { return program_->values[value].pixels() * channels(value); }
-  float* image(int value, int n, int thread) const;
+  ptrdiff_t pixel(int value) const { return pixel_[value]; }  // numbers from one to the next
+  size_t image_numbers(int value) const { return program_->values[value].pixels() * channels(value); }
+  Numbers image(int value, int n, int thread) const;
+  // As values are stored.
+  Numbers stored(float* memory) const { return {memory, program_->precision}; }
+  size_t floats_of(size_t numbers) const { return floats_for(numbers, program_->precision); }
+  // What a unit's input is made ready as: products are of what values are stored as, depthwise sums of floats.
+  Precision operand(const Unit& unit) const { return unit.depthwise.empty() ? program_->precision : Precision::single; }
   float weight(int row, int n) const;
   // Null where a value is read as it is.
   const NormCoefficients* norm_of(const Read& read) const;
-  void make_ready(const Read& read, int n, int thread, int first, int rows, Rows<float> to) const;
+  void make_ready(const Read& read, int n, int thread, int first, int rows, Rows<Stored> to) const;
   // The input of a convolution, transformed and with a halo, so many rows of it at least; kept until two others are
   // asked for.
-  const float* padded_input(int unit, int n, int thread, int rows);
+  ConstNumbers padded_input(int unit, int n, int thread, int rows);
   // Some rows of it, where there is no halo.
-  const float* ready_rows(int unit, int n, int thread, int first, int rows);
+  ConstNumbers ready_rows(int unit, int n, int thread, int first, int rows);
   // Fills scratch.terms and scratch.bias.
   void fill_terms(const std::vector<Term>& terms, int c, int n, int thread);
 
   std::shared_ptr<const CellProgram> program_;
   ForwardCall call_;
-  float* output_ = nullptr;
+  Numbers output_ = nullptr;
   const ImageKernels& kernels_;
   ForwardSchedule schedule_;
   Packing packing_;
@@ -146,9 +152,9 @@ class CellRun {
   std::vector<int> maker_;                     // per value: the unit that makes it, -1: none
   std::vector<UnitEnd> ends_;                  // per unit
   std::vector<std::vector<Term>> terms_left_;  // per mixture: what units do not add to it themselves
-  std::vector<float*> value_;                  // first image of each value
+  std::vector<Numbers> value_;                 // first image of each value
   std::vector<ptrdiff_t> pixel_;
-  std::vector<size_t> image_stride_;  // floats to the next image; 0 where every thread has its own
+  std::vector<size_t> image_stride_;  // numbers to the next image; 0 where every thread has its own
   std::vector<size_t> thread_stride_;
   std::vector<size_t> moments_offset_;
   bool streams_ = false;    // values are written past the caches

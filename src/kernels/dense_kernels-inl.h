@@ -14,13 +14,60 @@
 HWY_BEFORE_NAMESPACE();
 namespace nascent::kernels::HWY_NAMESPACE {
 
+// A Dense of known kinds of numbers, on plain pointers. What all sums begin with (`alike`) are floats.
+template <class From, class To>
+struct DenseOf {
+  explicit DenseOf(const Dense& it)
+      : in(it.in.as<From>()),
+        taps(it.taps),
+        step(it.step),
+        ci(it.ci),
+        weights(it.weights.as<From>()),
+        pixels(it.pixels),
+        co(it.co),
+        out{it.out.first.as<To>(), it.out.pixel} {
+    if (it.start.values && it.start.pixel == 0) alike = it.start.values.as<float>();
+    if (it.start.values && it.start.pixel != 0) start = {it.start.values.as<To>(), it.start.pixel};
+  }
+
+  // From a pixel and an output on, for so many pixels.
+  DenseOf part(ptrdiff_t pixel, int output, int count) const {
+    DenseOf rest = *this;
+    rest.in += pixel * step;
+    rest.weights += std::is_same_v<From, float> ? output : 2 * output;
+    rest.pixels = count;
+    if (alike) rest.alike += output;
+    if (start.first) rest.start.first += pixel * start.pixel + output;
+    rest.out.first += pixel * out.pixel + output;
+    return rest;
+  }
+
+  // What the sums of a pixel begin with, from an output on.
+  template <class D>
+  HWY_INLINE hn::Vec<D> begin(D d, int pixel, ptrdiff_t output) const {
+    if (alike) return hn::LoadU(d, alike + output);
+    return start.first ? load(d, start.first + pixel * start.pixel + output) : hn::Zero(d);
+  }
+
+  const From* in;
+  Taps taps;
+  ptrdiff_t step;
+  int ci;
+  const From* weights;
+  int pixels, co;
+  const float* alike = nullptr;
+  Pixels<const To> start{};
+  Pixels<To> out;
+};
+
+using FloatDense = DenseOf<float, float>;
+
 // Pixels in groups of four, each with its own pointer: four addresses then take two more registers for all groups,
 // where an offset per pixel would be fetched from memory with every input.
 template <int kPixels, int kVectors, class D>
-HWY_INLINE void dense_tile(D d, const Dense& it) {
+HWY_INLINE void dense_tile(D d, const FloatDense& it) {
   const float *in = it.in, *weights = it.weights;
   const Taps taps = it.taps;
-  const Start start = it.start;
   const ptrdiff_t step = it.step;
   const int ci = it.ci, co = it.co;
   const Pixels<float> out = it.out;
@@ -30,8 +77,7 @@ HWY_INLINE void dense_tile(D d, const Dense& it) {
   NASCENT_UNROLL
   for (int p = 0; p < kPixels; ++p) {
     NASCENT_UNROLL
-    for (int v = 0; v < kVectors; ++v)
-      sum[p][v] = start.values ? hn::LoadU(d, start.values + p * start.pixel + v * lanes) : hn::Zero(d);
+    for (int v = 0; v < kVectors; ++v) sum[p][v] = it.begin(d, p, v * lanes);
   }
   for (int t = 0; t < taps.count; ++t) {
     const float* group[kGroups];
@@ -62,7 +108,7 @@ HWY_INLINE void dense_tile(D d, const Dense& it) {
 }
 
 template <int kVectors, class D>
-HWY_INLINE void dense_columns(D d, const Dense& it) {
+HWY_INLINE void dense_columns(D d, const FloatDense& it) {
   constexpr int kPixels = kAccumulators / kVectors;
   const int pixels = it.pixels;
   int i = 0;
@@ -78,19 +124,22 @@ HWY_INLINE void dense_columns(D d, const Dense& it) {
 }
 
 // Four inputs and four outputs: a vector holds several pixels, and each input is spread over the outputs of its pixel.
-template <int kVectors>
-HWY_INLINE void dense_quads(const float* in, Taps taps, const float* weights, Start start, float* out) {
+// `alike` repeats like the weights.
+template <int kVectors, class From, class To>
+HWY_INLINE void dense_quads(const DenseOf<From, To>& it, const float* weights, const float* alike) {
   const Wide d;
+  const ptrdiff_t start_step = it.start.pixel * kWide / 4;
   hn::Vec<Wide> sum[kVectors];
   NASCENT_UNROLL
-  for (int v = 0; v < kVectors; ++v)
-    sum[v] = start.values ? hn::LoadU(d, start.values + v * (start.pixel * kWide / 4)) : hn::Zero(d);
-  for (int t = 0; t < taps.count; ++t, weights += 4 * kWide) {
+  for (int v = 0; v < kVectors; ++v) {
+    sum[v] = alike ? hn::LoadU(d, alike) : it.start.first ? load(d, it.start.first + v * start_step) : hn::Zero(d);
+  }
+  for (int t = 0; t < it.taps.count; ++t, weights += 4 * kWide) {
     const auto w0 = hn::LoadU(d, weights), w1 = hn::LoadU(d, weights + kWide), w2 = hn::LoadU(d, weights + 2 * kWide),
                w3 = hn::LoadU(d, weights + 3 * kWide);
     NASCENT_UNROLL
     for (int v = 0; v < kVectors; ++v) {
-      const auto x = hn::LoadU(d, in + taps.offsets[t] + v * kWide);
+      const auto x = load(d, it.in + it.taps.offsets[t] + v * kWide);
       sum[v] = hn::MulAdd(hn::Broadcast<0>(x), w0, sum[v]);
       sum[v] = hn::MulAdd(hn::Broadcast<1>(x), w1, sum[v]);
       sum[v] = hn::MulAdd(hn::Broadcast<2>(x), w2, sum[v]);
@@ -98,36 +147,42 @@ HWY_INLINE void dense_quads(const float* in, Taps taps, const float* weights, St
     }
   }
   NASCENT_UNROLL
-  for (int v = 0; v < kVectors; ++v) hn::StoreU(sum[v], d, out + v * kWide);
+  for (int v = 0; v < kVectors; ++v) store(sum[v], d, it.out.first + v * kWide);
 }
 
-HWY_INLINE bool dense_in_quads(const Dense& it) {
+// Weights of four inputs and four outputs, of input k of all taps.
+HWY_INLINE const float* quad_weights(const float* weights, int k, float*) { return weights + 4 * k; }
+
+HWY_INLINE const float* quad_weights(const Bf16* weights, int k, float* four) {
+  const Bf16* pairs = weights + k / 2 * 2 * paired_outputs(4) + k % 2;
+  for (int o = 0; o < 4; ++o) four[o] = widened(pairs[2 * o]);
+  return four;
+}
+
+template <class From, class To>
+HWY_INLINE bool dense_in_quads(const DenseOf<From, To>& it) {
   if constexpr (kWide < 8) {
     return false;
   } else {
     constexpr int kMostTaps = 9;
     if (it.ci != 4 || it.co != 4 || it.step != 4 || it.out.pixel != 4 || it.taps.count > kMostTaps) return false;
     if (pixels_per_vector(4, it.pixels) == 1 || (it.start.pixel != 0 && it.start.pixel != 4)) return false;
-    HWY_ALIGN float repeated[kMostTaps * 4 * kWide];
-    for (int k = 0; k < 4 * it.taps.count; ++k) repeat(it.weights + 4 * k, 4, repeated + k * kWide);
+    HWY_ALIGN float repeated[kMostTaps * 4 * kWide], four[4];
+    for (int k = 0; k < 4 * it.taps.count; ++k) repeat(quad_weights(it.weights, k, four), 4, repeated + k * kWide);
     Repeated alike;
-    Start start = it.start;
-    if (start.values && start.pixel == 0) start.values = alike(start.values, 4);
+    const float* start = alike(it.alike, 4);
     int i = 0;
-    const auto in = [&] { return it.in + 4 * i; };
-    const auto out = [&] { return it.out.first + 4 * i; };
-    for (; i + kWide <= it.pixels; i += kWide) dense_quads<4>(in(), it.taps, repeated, start.after(i), out());
-    for (; i < it.pixels; i += kWide / 4) dense_quads<1>(in(), it.taps, repeated, start.after(i), out());
+    for (; i + kWide <= it.pixels; i += kWide) dense_quads<4>(it.part(i, 0, kWide), repeated, start);
+    for (; i < it.pixels; i += kWide / 4) dense_quads<1>(it.part(i, 0, kWide / 4), repeated, start);
     return true;
   }
 }
 
 #if HWY_TARGET <= HWY_AVX3
 // Two vectors of outputs and four more, as 36 channels are: the four of two pixels share half a vector.
-HWY_INLINE void dense_tile_and_four(const Dense& it) {
+HWY_INLINE void dense_tile_and_four(const FloatDense& it) {
   const float *in = it.in, *weights = it.weights;
   const Taps taps = it.taps;
-  const Start start = it.start;
   const ptrdiff_t step = it.step;
   const int ci = it.ci, co = it.co;
   const Pixels<float> out = it.out;
@@ -142,16 +197,11 @@ HWY_INLINE void dense_tile_and_four(const Dense& it) {
   NASCENT_UNROLL
   for (int p = 0; p < kPixels; ++p) {
     NASCENT_UNROLL
-    for (int v = 0; v < 2; ++v)
-      sum[p][v] = start.values ? hn::LoadU(d, start.values + p * start.pixel + v * kWide) : hn::Zero(d);
+    for (int v = 0; v < 2; ++v) sum[p][v] = it.begin(d, p, v * kWide);
   }
   NASCENT_UNROLL
   for (int p = 0; p < kPixels; p += 2) {
-    rest[p / 2] = hn::Zero(two);
-    if (start.values) {
-      const float* at = start.values + p * start.pixel + 2 * kWide;
-      rest[p / 2] = hn::Combine(two, hn::LoadU(four, at + start.pixel), hn::LoadU(four, at));
-    }
+    rest[p / 2] = hn::Combine(two, it.begin(four, p + 1, 2 * kWide), it.begin(four, p, 2 * kWide));
   }
   for (int t = 0; t < taps.count; ++t) {
     const float *near = in + taps.offsets[t], *far = near + 4 * step;
@@ -189,8 +239,8 @@ HWY_INLINE void dense_tile_and_four(const Dense& it) {
 
 #endif
 
-void dense(const Dense& convolution) {
-  const Dense it = convolution;  // a copy of its own: stores through pointers cannot change it
+HWY_INLINE void dense_floats(const Dense& convolution) {
+  const FloatDense it(convolution);
   if (dense_in_quads(it)) return;
   int b = 0, done = 0;  // pixels, of the outputs from b on
   const auto columns = [&](auto vectors, auto d, int at) {
@@ -206,8 +256,10 @@ void dense(const Dense& convolution) {
       it.co, [&](auto d, int at) { columns(std::integral_constant<int, 1>(), d, at); }, b);
 }
 
+using FloatPairs = RowPairs<const float>;
+
 template <int kInputs, int kVectors, class D>
-HWY_INLINE void dense_weights_tile(D d, const RowPairs& pairs, ptrdiff_t step, int co, float* gradients) {
+HWY_INLINE void dense_weights_tile(D d, const FloatPairs& pairs, ptrdiff_t step, int co, float* gradients) {
   const ptrdiff_t lanes = hn::Lanes(d);
   hn::Vec<D> sum[kInputs][kVectors];
   NASCENT_UNROLL
@@ -237,7 +289,7 @@ HWY_INLINE void dense_weights_tile(D d, const RowPairs& pairs, ptrdiff_t step, i
 }
 
 template <int kVectors, class D>
-HWY_INLINE void dense_weights_columns(D d, RowPairs pairs, int ci, ptrdiff_t step, int co, float* gradients) {
+HWY_INLINE void dense_weights_columns(D d, FloatPairs pairs, int ci, ptrdiff_t step, int co, float* gradients) {
   constexpr int kInputs = kAccumulators / kVectors;
   int k = 0;
   const auto advance = [&](int inputs) {
@@ -259,7 +311,9 @@ HWY_INLINE void dense_weights_columns(D d, RowPairs pairs, int ci, ptrdiff_t ste
 }
 
 // Four inputs and four outputs, as in dense_quads().
-HWY_INLINE bool dense_weights_in_quads(const RowPairs& pairs, int ci, ptrdiff_t step, int co, float* gradients) {
+template <class From>
+HWY_INLINE bool dense_weights_in_quads(const RowPairs<const From>& pairs, int ci, ptrdiff_t step, int co,
+                                       float* gradients) {
   if constexpr (kWide < 8) {
     return false;
   } else {
@@ -267,9 +321,9 @@ HWY_INLINE bool dense_weights_in_quads(const RowPairs& pairs, int ci, ptrdiff_t 
     const Wide d;
     auto sum0 = hn::Zero(d), sum1 = sum0, sum2 = sum0, sum3 = sum0;
     for (int y = 0; y < pairs.rows; ++y) {
-      const float *in = pairs.in.pixels + y * pairs.in.row, *gradient = pairs.gradient.pixels + y * pairs.gradient.row;
+      const From *in = pairs.in.pixels + y * pairs.in.row, *gradient = pairs.gradient.pixels + y * pairs.gradient.row;
       for (int i = 0; i < 4 * pairs.pixels; i += kWide) {
-        const auto x = hn::LoadU(d, in + i), g = hn::LoadU(d, gradient + i);
+        const auto x = load(d, in + i), g = load(d, gradient + i);
         sum0 = hn::MulAdd(hn::Broadcast<0>(x), g, sum0);
         sum1 = hn::MulAdd(hn::Broadcast<1>(x), g, sum1);
         sum2 = hn::MulAdd(hn::Broadcast<2>(x), g, sum2);
@@ -286,8 +340,17 @@ HWY_INLINE bool dense_weights_in_quads(const RowPairs& pairs, int ci, ptrdiff_t 
   }
 }
 
-void dense_weights(const DenseWeights& sums) {
-  const RowPairs all = sums.pairs;
+// On plain pointers.
+template <class From>
+HWY_INLINE RowPairs<const From> pairs_of(const RowPairs<const Stored>& pairs) {
+  return {{pairs.in.pixels.as<From>(), pairs.in.row},
+          {pairs.gradient.pixels.as<From>(), pairs.gradient.row},
+          pairs.rows,
+          pairs.pixels};
+}
+
+HWY_INLINE void dense_weights_of_floats(const DenseWeights& sums) {
+  const FloatPairs all = pairs_of<float>(sums.pairs);
   const Taps taps = sums.taps;
   const ptrdiff_t step = sums.step;
   const int ci = sums.ci, co = sums.co;
@@ -295,7 +358,7 @@ void dense_weights(const DenseWeights& sums) {
   for (int t = 0; t < taps.count; ++t, gradients += static_cast<ptrdiff_t>(ci) * co) {
     // What the tap sees, and the gradient from output b on.
     const auto pairs = [&, tap = taps.offsets[t]](int b) {
-      RowPairs seen = all;
+      FloatPairs seen = all;
       seen.in.pixels += tap;
       seen.gradient.pixels += b;
       return seen;

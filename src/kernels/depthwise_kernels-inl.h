@@ -18,15 +18,15 @@ namespace nascent::kernels::HWY_NAMESPACE {
 
 // Two vectors of channels at a time where there are as many: neighbouring loads then fall into different banks of the
 // cache.
-template <int kPixels, int kVectors, class D>
-HWY_INLINE void depthwise_tile(D d, const Depthwise& it, const float* in, const float* weights, float* out) {
+template <int kPixels, int kVectors, class D, class To>
+HWY_INLINE void depthwise_tile(D d, const Depthwise& it, const float* in, const float* weights, To* out) {
   const ptrdiff_t lanes = hn::Lanes(d), c = it.c, step = it.step;
   const Taps taps = it.taps;
   hn::Vec<D> sum[kPixels][kVectors];
   NASCENT_UNROLL
   for (int p = 0; p < kPixels; ++p) {
     NASCENT_UNROLL
-    for (int v = 0; v < kVectors; ++v) sum[p][v] = it.add ? hn::LoadU(d, out + p * c + v * lanes) : hn::Zero(d);
+    for (int v = 0; v < kVectors; ++v) sum[p][v] = it.add ? load(d, out + p * c + v * lanes) : hn::Zero(d);
   }
   for (int t = 0; t < taps.count; ++t) {
     const float* x = in + taps.offsets[t];
@@ -43,12 +43,12 @@ HWY_INLINE void depthwise_tile(D d, const Depthwise& it, const float* in, const 
   NASCENT_UNROLL
   for (int p = 0; p < kPixels; ++p) {
     NASCENT_UNROLL
-    for (int v = 0; v < kVectors; ++v) hn::StoreU(sum[p][v], d, out + p * c + v * lanes);
+    for (int v = 0; v < kVectors; ++v) store(sum[p][v], d, out + p * c + v * lanes);
   }
 }
 
-template <int kVectors, class D>
-HWY_INLINE void depthwise_columns(D d, const Depthwise& it, const float* in, const float* weights, float* out) {
+template <int kVectors, class D, class To>
+HWY_INLINE void depthwise_columns(D d, const Depthwise& it, const float* in, const float* weights, To* out) {
   constexpr int kPixels = 8 / kVectors;
   const ptrdiff_t c = it.c;
   int i = 0;
@@ -57,7 +57,8 @@ HWY_INLINE void depthwise_columns(D d, const Depthwise& it, const float* in, con
   for (; i < it.pixels; ++i) depthwise_tile<1, kVectors>(d, it, in + i * it.step, weights, out + i * c);
 }
 
-HWY_INLINE void depthwise_row(const Depthwise& it, const float* in, float* out) {
+template <class To>
+HWY_INLINE void depthwise_row(const Depthwise& it, const float* in, To* out) {
   int b = 0;
   for (; b + 2 * kWide <= it.c; b += 2 * kWide) depthwise_columns<2>(Wide(), it, in + b, it.weights + b, out + b);
   for_blocks(
@@ -66,16 +67,16 @@ HWY_INLINE void depthwise_row(const Depthwise& it, const float* in, float* out) 
 
 // Square kernels over neighbouring pixels, which is nearly all of them: every input pixel is loaded once per row of the
 // kernel and used by all outputs that see it. A vector holds kTogether pixels.
-template <int kPixels, int kSide, int kDilation, int kTogether, class D>
+template <int kPixels, int kSide, int kDilation, int kTogether, class D, class To>
 HWY_INLINE void window_tile(D d, const float* in, const ptrdiff_t* rows, bool mirrored, const float* weights,
-                            ptrdiff_t c, bool add, float* out) {
+                            ptrdiff_t c, bool add, To* out) {
   constexpr int kSums = kPixels / kTogether;
   const auto weight = [&](int tap) HWY_ATTR {
     return kTogether > 1 ? hn::LoadDup128(d, weights + tap * c) : hn::LoadU(d, weights + tap * c);
   };
   hn::Vec<D> sum[kSums];
   NASCENT_UNROLL
-  for (int p = 0; p < kSums; ++p) sum[p] = add ? hn::LoadU(d, out + p * kTogether * c) : hn::Zero(d);
+  for (int p = 0; p < kSums; ++p) sum[p] = add ? load(d, out + p * kTogether * c) : hn::Zero(d);
   for (int y = 0; y < kSide; ++y) {
     const float* x = in + rows[y];
     hn::Vec<D> w[kSide];
@@ -92,11 +93,12 @@ HWY_INLINE void window_tile(D d, const float* in, const ptrdiff_t* rows, bool mi
     }
   }
   NASCENT_UNROLL
-  for (int p = 0; p < kSums; ++p) hn::StoreU(sum[p], d, out + p * kTogether * c);
+  for (int p = 0; p < kSums; ++p) store(sum[p], d, out + p * kTogether * c);
 }
 
-template <int kSide, int kDilation>
+template <int kSide, int kDilation, class To>
 HWY_INLINE void depthwise_window(const Depthwise& it) {
+  To* out = it.out.pixels.as<To>();
   const ptrdiff_t* offsets = it.taps.offsets;
   const ptrdiff_t c = it.c;
   const bool mirrored = offsets[1] < offsets[0];
@@ -108,7 +110,7 @@ HWY_INLINE void depthwise_window(const Depthwise& it) {
     const int end = from + (it.pixels - from) / kPixels * kPixels;
     for (int y = 0; y < it.rows; ++y) {
       const float* x = it.in.pixels + y * it.in.row + b;
-      float* to = it.out.pixels + y * it.out.row + b;
+      To* to = out + y * it.out.row + b;
       for (int i = from; i < end; i += kPixels)
         window_tile<kPixels, kSide, kDilation, kTogether>(d, x + i * c, lines, mirrored, it.weights + b, c, it.add,
                                                           to + i * c);
@@ -131,7 +133,7 @@ HWY_INLINE void depthwise_window(const Depthwise& it) {
 // kTaps sums at a time, from tap `first` on, stay in registers; b is the first channel.
 template <int kTaps, class D>
 HWY_INLINE void depthwise_weights_tile(D d, const DepthwiseWeights& it, int first, int b) {
-  const RowPairs pairs = it.pairs;
+  const RowPairs<const float> pairs = it.pairs;
   const ptrdiff_t* taps = it.taps.offsets + first;
   const ptrdiff_t c = it.c, step = it.step;
   float* gradients = it.gradients + first * c + b;
@@ -177,12 +179,15 @@ HWY_INLINE bool with_square(Square square, Body body) {
   return body(Five(), Two()), true;
 }
 
+template <class Half>
 void depthwise(const Depthwise& convolution) {
   const Depthwise it = convolution;  // a copy of its own: stores through pointers cannot change it
-  const bool done = with_square(square_of(it.taps, it.step, it.c),
-                                [&](auto side, auto dilation) { depthwise_window<side(), dilation()>(it); });
-  for (int y = 0; y < it.rows && !done; ++y)
-    depthwise_row(it, it.in.pixels + y * it.in.row, it.out.pixels + y * it.out.row);
+  with_kind<Half>(it.out.pixels.precision(), [&]<class To>(To) {
+    const bool done = with_square(square_of(it.taps, it.step, it.c),
+                                  [&](auto side, auto dilation) { depthwise_window<side(), dilation(), To>(it); });
+    for (int y = 0; y < it.rows && !done; ++y)
+      depthwise_row(it, it.in.pixels + y * it.in.row, it.out.pixels.as<To>() + y * it.out.row);
+  });
 }
 
 template <class D>

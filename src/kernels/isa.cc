@@ -7,6 +7,7 @@
 #include <cstdlib>
 
 #include "nascent/core/error.h"
+#include "nascent/kernels/amx_kernels.h"
 
 namespace nascent::kernels {
 
@@ -15,10 +16,19 @@ namespace {
 struct Isa {
   const char* name;
   int64_t target;
+  bool (*has_more)();  // what it needs besides the target
 };
 
 constexpr int64_t kScalar = HWY_SCALAR | HWY_EMU128;  // which of the two there is depends on the compiler's baseline
-constexpr Isa kIsas[] = {{"avx512", HWY_AVX3}, {"avx2", HWY_AVX2}, {"scalar", kScalar}};
+bool has_bf16() { return __builtin_cpu_supports("avx512bf16"); }
+bool has_bf16_and_amx() { return has_bf16() && has_amx(); }
+bool needs_nothing_more() { return true; }
+
+constexpr Isa kIsas[] = {{"amx", HWY_AVX3, has_bf16_and_amx},
+                         {"avx512bf16", HWY_AVX3, has_bf16},
+                         {"avx512", HWY_AVX3, needs_nothing_more},
+                         {"avx2", HWY_AVX2, needs_nothing_more},
+                         {"scalar", kScalar, needs_nothing_more}};
 
 std::string current;
 
@@ -32,7 +42,7 @@ std::vector<std::string> supported_isas() {
   static const int64_t targets = hwy::SupportedTargets();
   std::vector<std::string> names;
   for (const Isa& isa : kIsas) {
-    if ((targets & isa.target) || isa.target == kScalar) names.emplace_back(isa.name);
+    if (((targets & isa.target) || isa.target == kScalar) && isa.has_more()) names.emplace_back(isa.name);
   }
   return names;
 }

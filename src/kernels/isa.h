@@ -6,7 +6,8 @@
 
 namespace nascent::kernels {
 
-// "avx512", "avx2" or "scalar", best first: those that this CPU can run.
+// "amx" (AVX-512 with instructions for bf16 and for tiles of it), "avx512bf16" (without tiles), "avx512", "avx2" or
+// "scalar", best first: those that this CPU can run. The first three differ in bf16 only.
 std::vector<std::string> supported_isas();
 
 // The one in use. Read from NASCENT_ISA at the first call; an Error where that names none of supported_isas().

@@ -20,19 +20,28 @@ Packing::Packing(const CellProgram& program, bool backward) : program_(program),
     return offset;
   };
   for (const Unit& unit : program.units) {
-    const size_t ci = inputs(unit), co = outputs(unit);
-    const size_t in_padded = padded(inputs(unit)), out_padded = padded(outputs(unit));
+    const int ci = inputs(unit), co = outputs(unit);
+    const size_t in_padded = padded(ci), out_padded = padded(co);
     UnitPacking packing, gradient;
     packing.winograd = uses_winograd(program, unit);
     const size_t taps = packing.winograd ? 3 * kWinogradPoints : unit.dense.size();
     packing.depthwise = take(floats_, unit.depthwise.size() * in_padded);
-    packing.dense = take(floats_, taps * ci * out_padded);
-    if (backward) packing.transposed = take(floats_, taps * co * in_padded);
+    packing.dense = take(floats_, dense_floats(taps, ci, co));
+    if (backward) packing.transposed = take(floats_, dense_floats(taps, co, ci));
     gradient.depthwise = take(gradient_floats_, unit.depthwise.size() * in_padded);
     gradient.dense = take(gradient_floats_, taps * ci * out_padded);
     units_.push_back(packing);
     gradients_.push_back(gradient);
   }
+}
+
+ptrdiff_t Packing::tap_numbers(int inputs, int outputs) const {
+  return program_.precision == Precision::single ? static_cast<ptrdiff_t>(inputs) * padded(outputs)
+                                                 : pairs_in_tap(inputs, outputs);
+}
+
+size_t Packing::dense_floats(size_t taps, int inputs, int outputs) const {
+  return floats_for(taps * tap_numbers(inputs, outputs), program_.precision);
 }
 
 int Packing::inputs(const Unit& unit) const { return unit.input.channels; }
@@ -42,7 +51,7 @@ void Packing::pack(int index, const std::vector<const float*>& parameters, const
   const Unit& unit = program_.units[index];
   const UnitPacking& at = units_[index];
   const int ci = inputs(unit), co = outputs(unit);
-  const size_t cip = padded(ci), cop = padded(co);
+  const size_t cip = padded(ci);
   if (const size_t taps = unit.depthwise.size(); taps > 0) {
     const float* from = parameters[unit.depthwise_weight];
     float* to = block + at.depthwise;
@@ -57,16 +66,26 @@ void Packing::pack(int index, const std::vector<const float*>& parameters, const
   const float* from = parameters[unit.dense_weight];
   float* dense = block + at.dense;
   float* transposed = backward_ ? block + at.transposed : nullptr;
-  std::fill_n(dense, taps * ci * cop, 0.0f);
-  if (transposed) std::fill_n(transposed, taps * co * cip, 0.0f);
+  std::fill_n(dense, dense_floats(taps, ci, co), 0.0f);
+  if (transposed) std::fill_n(transposed, dense_floats(taps, co, ci), 0.0f);
+  const auto put = [&](float* to, size_t tap, int input, int output, int inputs, int outputs, float weight) {
+    const ptrdiff_t first = static_cast<ptrdiff_t>(tap) * tap_numbers(inputs, outputs);
+    if (program_.precision == Precision::single) {
+      to[first + static_cast<ptrdiff_t>(input) * padded(outputs) + output] = weight;
+    } else {
+      const ptrdiff_t pair = static_cast<ptrdiff_t>(input / 2) * paired_outputs(outputs) + output;
+      reinterpret_cast<Bf16*>(to)[first + 2 * pair + input % 2] = rounded(weight);
+    }
+  };
   for (size_t t = 0; t < taps; ++t) {
     for (int o = 0; o < co; ++o) {
       if (unit.halves && tap_of_half(o, co) != static_cast<int>(t)) continue;
       for (int i = 0; i < ci; ++i) {
         const float w =
             unit.halves ? from[static_cast<size_t>(o) * ci + i] : from[(static_cast<size_t>(o) * ci + i) * taps + t];
-        dense[(t * ci + i) * cop + o] = scale ? scale[o] * w : w;
-        if (transposed) transposed[(t * co + o) * cip + i] = scale ? scale[o] * w : w;
+        const float weight = scale ? scale[o] * w : w;
+        put(dense, t, i, o, ci, co, weight);
+        if (transposed) put(transposed, t, o, i, co, ci, weight);
       }
     }
   }

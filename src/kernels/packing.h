@@ -9,7 +9,8 @@
 
 namespace nascent::kernels {
 
-// Offsets (in floats) of one unit's arrays within a block for the whole cell.
+// Offsets (in floats) of one unit's arrays within a block for the whole cell. In programs of bf16 the weights of dense
+// convolutions lie in pairs, see image_kernels.h.
 struct UnitPacking {
   size_t depthwise = 0;   // [tap][input]
   size_t dense = 0;       // [tap][input][output], outputs padded
@@ -23,6 +24,13 @@ class Packing {
 
   size_t floats() const { return floats_; }
   const UnitPacking& unit(int index) const { return units_[index]; }
+  // Of a dense convolution, or the transposed one, in such a block.
+  ConstNumbers dense(int unit, const float* block) const { return {block + units_[unit].dense, program_.precision}; }
+  ConstNumbers transposed(int unit, const float* block) const {
+    return {block + units_[unit].transposed, program_.precision};
+  }
+  // Those of a tap, of so many inputs and (padded) outputs.
+  ptrdiff_t tap_numbers(int inputs, int outputs) const;
 
   // Where gradients of a unit's weights are summed: [tap][input], then [tap][input][output].
   size_t gradient_floats() const { return gradient_floats_; }
@@ -45,6 +53,7 @@ class Packing {
 
  private:
   void pack_winograd(int unit, const float* weights, float* block) const;
+  size_t dense_floats(size_t taps, int inputs, int outputs) const;
   int inputs(const Unit& unit) const;
   int outputs(const Unit& unit) const;
 

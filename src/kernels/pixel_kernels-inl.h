@@ -22,7 +22,15 @@ HWY_INLINE hn::Vec<D> load_first(D d, const float* p, int count) {
   return hn::MaskedLoad(hn::FirstN(d, static_cast<size_t>(count)), d, p);
 }
 
-HWY_INLINE void pad_row(const Padding& it, const float* x, float* out) {
+template <class D>
+HWY_INLINE hn::Vec<D> load_first(D d, const Bf16* p, int count) {
+  Bf16 some[kWide] = {};
+  if (count > 0) std::copy_n(p, count, some);
+  return load(d, some);
+}
+
+template <class From, class To>
+HWY_INLINE void pad_row(const Padding& it, const From* x, To* out) {
   const ptrdiff_t pixel = it.x.pixel;
   const int channels = it.channels, w = it.w, c = it.c;
   const float *scale = it.scale, *shift = it.shift;
@@ -31,8 +39,10 @@ HWY_INLINE void pad_row(const Padding& it, const float* x, float* out) {
     const Wide d;
     const auto low = use_relu ? hn::Zero(d) : hn::Set(d, -std::numeric_limits<float>::infinity());
     const int floats = w * c, whole = floats / kWide * kWide;
-    for (int i = 0; i < whole; i += kWide) hn::StoreU(hn::Max(low, hn::LoadU(d, x + i)), d, out + i);
-    for (int i = whole; i < floats; ++i) out[i] = use_relu ? std::max(x[i], 0.0f) : x[i];
+    for (int i = 0; i < whole; i += kWide) store(hn::Max(low, load(d, x + i)), d, out + i);
+    const hn::CappedTag<float, 1> one;
+    const auto lowest = use_relu ? hn::Zero(one) : hn::Set(one, -std::numeric_limits<float>::infinity());
+    for (int i = whole; i < floats; ++i) store(hn::Max(lowest, load(one, x + i)), one, out + i);
     return;
   }
   for_blocks(c, [&](auto d, int b) {
@@ -41,14 +51,15 @@ HWY_INLINE void pad_row(const Padding& it, const float* x, float* out) {
     const auto s = scale ? hn::LoadU(d, shift + b) : hn::Zero(d);
     const auto low = use_relu ? hn::Zero(d) : hn::Set(d, -std::numeric_limits<float>::infinity());
     for (int i = 0; i < w; ++i) {
-      const float* p = x + i * pixel + b;
-      const auto v = here == lanes ? hn::LoadU(d, p) : load_first(d, p, here);
-      hn::StoreU(hn::Max(low, hn::MulAdd(a, v, s)), d, out + static_cast<ptrdiff_t>(i) * c + b);
+      const From* p = x + i * pixel + b;
+      const auto v = here == lanes ? load(d, p) : load_first(d, p, here);
+      store(hn::Max(low, hn::MulAdd(a, v, s)), d, out + static_cast<ptrdiff_t>(i) * c + b);
     }
   });
 }
 
-void pad(const Padding& padding) {
+template <class From, class To>
+HWY_INLINE void pad_image(const Padding& padding) {
   Padding it = padding;
   Repeated scales, shifts;
   const ptrdiff_t line = it.w * it.x.pixel;
@@ -59,11 +70,24 @@ void pad(const Padding& padding) {
     it.x.pixel = it.channels = it.c = kWide;
     it.w /= together;
   }
-  for (int y = 0; y < it.h; ++y) pad_row(it, it.x.first + y * line, it.out.pixels + y * it.out.row);
+  const From* x = it.x.first.as<From>();
+  To* out = it.out.pixels.as<To>();
+  for (int y = 0; y < it.h; ++y) pad_row(it, x + y * line, out + y * it.out.row);
 }
 
-void stream(const float* from, size_t floats, float* to) {
+template <class Half>
+void pad(const Padding& it) {
+  with_kind<Half>(it.x.first.precision(), [&]<class From>(From) {
+    with_kind<Half>(it.out.pixels.precision(), [&]<class To>(To) { pad_image<From, To>(it); });
+  });
+}
+
+// Of the bytes of either kind, as if they were floats.
+void stream(ConstNumbers from_numbers, size_t numbers, Numbers to_numbers) {
   const Wide d;
+  const float* from = from_numbers.as<float>();
+  float* to = to_numbers.as<float>();
+  const size_t floats = floats_for(numbers, to_numbers.precision());
   size_t i = 0;
   for (; i < floats && reinterpret_cast<uintptr_t>(to + i) % (kWide * sizeof(float)) != 0; ++i) to[i] = from[i];
   for (; i + kWide <= floats; i += kWide) hn::Stream(hn::LoadU(d, from + i), d, to + i);
@@ -77,12 +101,16 @@ void add_strided(const float* from, int pixels, int c, Pixels<float> to) {
   }
 }
 
-void add_scaled(Pixels<const float> from, float weight, size_t pixels, int c, Pixels<float> to) {
-  for (size_t i = 0; i < pixels; ++i, from.first += from.pixel, to.first += to.pixel) {
-    for_blocks(c, [x = from.first, y = to.first, weight](auto d, int b) {
-      hn::StoreU(hn::MulAdd(hn::Set(d, weight), hn::LoadU(d, x + b), hn::LoadU(d, y + b)), d, y + b);
-    });
-  }
+template <class Half>
+void add_scaled(Pixels<const Stored> from, float weight, size_t pixels, int c, Pixels<float> to) {
+  with_kind<Half>(from.first.precision(), [&]<class From>(From) {
+    const From* first = from.first.as<From>();
+    for (size_t i = 0; i < pixels; ++i, first += from.pixel, to.first += to.pixel) {
+      for_blocks(c, [x = first, y = to.first, weight](auto d, int b) {
+        hn::StoreU(hn::MulAdd(hn::Set(d, weight), load(d, x + b), hn::LoadU(d, y + b)), d, y + b);
+      });
+    }
+  });
 }
 
 // In single precision over stretches that are short enough for it.
@@ -113,21 +141,32 @@ SquaredNorms add_and_compare(const float* from, size_t floats, float share, floa
   return sum;
 }
 
-void copy_pixels(const float* from, size_t pixels, int c, Pixels<float> to) {
-  for (size_t i = 0; i < pixels; ++i, from += c, to.first += to.pixel)
-    for_blocks(c, [&](auto d, int b) { hn::StoreU(hn::LoadU(d, from + b), d, to.first + b); });
+template <class Half>
+void copy_pixels(ConstNumbers from, size_t pixels, int c, Pixels<Stored> to) {
+  with_kind<Half>(from.precision(), [&]<class From>(From) {
+    with_kind<Half>(to.first.precision(), [&]<class To>(To) {
+      const From* x = from.as<From>();
+      To* y = to.first.as<To>();
+      for (size_t i = 0; i < pixels; ++i, x += c, y += to.pixel)
+        for_blocks(c, [&](auto d, int b) { store(load(d, x + b), d, y + b); });
+    });
+  });
 }
 
 // Four groups of whole vectors, as partial channels mostly are.
 HWY_INLINE bool is_four_by_four(int channels, int groups) { return groups == 4 && channels % 16 == 0; }
 
-void join_groups(const Groups& it, Pixels<const float> from_first, Pixels<const float> from_rest, Pixels<float> to) {
+// `Number` is as wide as what is stored.
+template <class Number>
+HWY_INLINE void join_numbers(const Groups& it, Pixels<const Stored> from_first, Pixels<const Stored> from_rest,
+                             Pixels<Stored> to) {
   const int channels = it.channels, groups = it.groups, each = channels / groups;
-  const float *first = from_first.first, *rest = from_rest.first;
-  float* whole = to.first;
+  const Number *first = from_first.first.as<Number>(), *rest = from_rest.first.as<Number>();
+  Number* whole = to.first.as<Number>();
   for (size_t i = 0; i < it.pixels; ++i, first += from_first.pixel, rest += from_rest.pixel, whole += to.pixel) {
     if (is_four_by_four(channels, groups)) {
-      for_blocks(each, [&](auto d, int b) {
+      for_blocks(each, [&](auto floats, int b) {
+        const hn::Rebind<Number, decltype(floats)> d;
         hn::StoreInterleaved4(hn::LoadU(d, first + b), hn::LoadU(d, rest + b), hn::LoadU(d, rest + each + b),
                               hn::LoadU(d, rest + 2 * each + b), d, whole + 4 * b);
       });
@@ -137,31 +176,48 @@ void join_groups(const Groups& it, Pixels<const float> from_first, Pixels<const 
       whole[j * groups] = first[j];
       for (int g = 1; g < groups; ++g) whole[j * groups + g] = rest[(g - 1) * each + j];
     }
-    std::fill(whole + channels, whole + padded(channels), 0.0f);
+    std::fill(whole + channels, whole + padded(channels), Number(0));
   }
 }
 
-void split_groups(const Groups& it, Pixels<const float> from, Pixels<float> to_first, Pixels<float> to_rest) {
+void join_groups(const Groups& it, Pixels<const Stored> first, Pixels<const Stored> rest, Pixels<Stored> to) {
+  if (to.first.precision() == Precision::single) {
+    join_numbers<float>(it, first, rest, to);
+  } else {
+    join_numbers<uint16_t>(it, first, rest, to);
+  }
+}
+
+template <class To>
+HWY_INLINE void split_numbers(const Groups& it, Pixels<const float> from, Pixels<Stored> to_first,
+                              Pixels<Stored> to_rest) {
   const int channels = it.channels, groups = it.groups, each = channels / groups, others = channels - each;
   const float* whole = from.first;
-  float *first = to_first.first, *rest = to_rest.first;
+  To *first = to_first.first.as<To>(), *rest = to_rest.first.as<To>();
+  const hn::CappedTag<float, 1> one;
+  const auto put = [&](float number, To* at) { store(hn::Set(one, number), one, at); };
   for (size_t i = 0; i < it.pixels; ++i, whole += from.pixel, first += to_first.pixel, rest += to_rest.pixel) {
     if (is_four_by_four(channels, groups)) {
       for_blocks(each, [&](auto d, int b) {
         hn::Vec<decltype(d)> group[4];
         hn::LoadInterleaved4(d, whole + 4 * b, group[0], group[1], group[2], group[3]);
-        hn::StoreU(group[0], d, first + b);
-        for (int g = 1; g < 4; ++g) hn::StoreU(group[g], d, rest + (g - 1) * each + b);
+        store(group[0], d, first + b);
+        for (int g = 1; g < 4; ++g) store(group[g], d, rest + (g - 1) * each + b);
       });
       continue;
     }
     for (int j = 0; j < each; ++j) {
-      first[j] = whole[j * groups];
-      for (int g = 1; g < groups; ++g) rest[(g - 1) * each + j] = whole[j * groups + g];
+      put(whole[j * groups], first + j);
+      for (int g = 1; g < groups; ++g) put(whole[j * groups + g], rest + (g - 1) * each + j);
     }
-    std::fill(first + each, first + padded(each), 0.0f);
-    std::fill(rest + others, rest + padded(others), 0.0f);
+    std::fill(first + each, first + padded(each), To{});
+    std::fill(rest + others, rest + padded(others), To{});
   }
+}
+
+template <class Half>
+void split_groups(const Groups& it, Pixels<const float> whole, Pixels<Stored> first, Pixels<Stored> rest) {
+  with_kind<Half>(first.first.precision(), [&]<class To>(To) { split_numbers<To>(it, whole, first, rest); });
 }
 
 }  // namespace nascent::kernels::HWY_NAMESPACE

@@ -4,11 +4,13 @@
 #include <cstddef>
 #include <functional>
 
+#include "nascent/kernels/numbers.h"
+
 namespace nascent::kernels {
 
-// Images, channels last. Some channels of a wider array may be meant, so pixels lie `pixel` floats apart.
+// Images, channels last. Some channels of a wider array may be meant, so pixels lie `pixel` numbers apart.
 struct Batch {
-  float* data = nullptr;  // null: not wanted
+  Numbers data = nullptr;  // null: not wanted
   int images = 0, channels = 0, height = 0, width = 0;
   ptrdiff_t pixel = 0;
 };

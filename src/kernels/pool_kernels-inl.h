@@ -43,12 +43,12 @@ HWY_INLINE void for_windows(int h, int w, const Window& window, Body body) {
   }
 }
 
-template <class D, class Step>
-HWY_INLINE hn::Vec<D> fold_window(D d, const float* x, ptrdiff_t pixel, ptrdiff_t row, Span rows, Span columns,
+template <class From, class D, class Step>
+HWY_INLINE hn::Vec<D> fold_window(D d, const From* x, ptrdiff_t pixel, ptrdiff_t row, Span rows, Span columns,
                                   hn::Vec<D> start, Step step) {
   auto result = start;
   for (int i = rows.begin; i < rows.end; ++i) {
-    for (int k = columns.begin; k < columns.end; ++k) result = step(result, hn::LoadU(d, x + i * row + k * pixel));
+    for (int k = columns.begin; k < columns.end; ++k) result = step(result, load(d, x + i * row + k * pixel));
   }
   return result;
 }
@@ -74,18 +74,18 @@ HWY_INLINE void slide(int w, Column column, Step step, Write write) {
   write(w - 1, step(before, here));
 }
 
-template <class D, class Step>
-HWY_INLINE hn::Vec<D> fold_column(D d, const float* x, ptrdiff_t row, int rows, Step step) {
-  auto result = hn::LoadU(d, x);
-  if (rows > 1) result = step(result, hn::LoadU(d, x + row));
-  if (rows > 2) result = step(result, hn::LoadU(d, x + 2 * row));
+template <class From, class D, class Step>
+HWY_INLINE hn::Vec<D> fold_column(D d, const From* x, ptrdiff_t row, int rows, Step step) {
+  auto result = load(d, x);
+  if (rows > 1) result = step(result, load(d, x + row));
+  if (rows > 2) result = step(result, load(d, x + 2 * row));
   return result;
 }
 
 // Calls write(d, channel, window, pixels in it, folded) for every window.
-template <class Start, class Step, class Write>
+template <class From, class Start, class Step, class Write>
 HWY_INLINE void fold_windows(const PoolInput& input, Start start, Step step, Write write) {
-  const float* x = input.x.first;
+  const From* x = input.x.first.as<From>();
   const ptrdiff_t pixel = input.x.pixel;
   const int h = input.h, w = input.w, c = input.c;
   const Window window = input.window;
@@ -95,7 +95,7 @@ HWY_INLINE void fold_windows(const PoolInput& input, Start start, Step step, Wri
       const Span rows = span_of(y, 1, 1, 3, h);
       const int count = rows.end - rows.begin;
       for_blocks(c, [&](auto d, int b) {
-        const float* first = x + rows.begin * row + b;
+        const From* first = x + rows.begin * row + b;
         const ptrdiff_t to = static_cast<ptrdiff_t>(y) * w;
         slide(
             w, [&](int k) { return fold_column(d, first + k * pixel, row, count, step); }, step,
@@ -112,29 +112,37 @@ HWY_INLINE void fold_windows(const PoolInput& input, Start start, Step step, Wri
   });
 }
 
-void max_pool(const PoolInput& input, float* out) {
+template <class Half>
+void max_pool(const PoolInput& input, Numbers pooled) {
   const int c = input.c;
-  fold_windows(
-      input, [](auto d) { return hn::Set(d, -std::numeric_limits<float>::infinity()); },
-      [](auto a, auto v) { return hn::Max(a, v); },
-      [&](auto d, int b, ptrdiff_t to, int, auto most) { hn::StoreU(most, d, out + to * c + b); });
+  with_kind<Half>(pooled.precision(), [&]<class Number>(Number) {
+    Number* out = pooled.as<Number>();
+    fold_windows<Number>(
+        input, [](auto d) { return hn::Set(d, -std::numeric_limits<float>::infinity()); },
+        [](auto a, auto v) { return hn::Max(a, v); },
+        [&](auto d, int b, ptrdiff_t to, int, auto most) { store(most, d, out + to * c + b); });
+  });
 }
 
-void avg_pool(const PoolInput& input, float* out) {
+template <class Half>
+void avg_pool(const PoolInput& input, Numbers pooled) {
   const int c = input.c;
-  fold_windows(
-      input, [](auto d) { return hn::Zero(d); }, [](auto a, auto v) { return hn::Add(a, v); },
-      [&](auto d, int b, ptrdiff_t to, int count, auto sum) {
-        hn::StoreU(hn::Mul(sum, hn::Set(d, 1.0f / static_cast<float>(count))), d, out + to * c + b);
-      });
+  with_kind<Half>(pooled.precision(), [&]<class Number>(Number) {
+    Number* out = pooled.as<Number>();
+    fold_windows<Number>(
+        input, [](auto d) { return hn::Zero(d); }, [](auto a, auto v) { return hn::Add(a, v); },
+        [&](auto d, int b, ptrdiff_t to, int count, auto sum) {
+          store(hn::Mul(sum, hn::Set(d, 1.0f / static_cast<float>(count))), d, out + to * c + b);
+        });
+  });
 }
 
 // A row of windows that slide by one. What flows back to the three columns in sight is kept until a column is out of
 // sight.
-template <class D>
-HWY_INLINE void slide_back(D d, Pixels<const float> image, int rows, int w, int c, const float* out,
+template <class From, class D>
+HWY_INLINE void slide_back(D d, Pixels<const From> image, int rows, int w, int c, const From* out,
                            const float* out_gradient, Pixels<float> to_image) {
-  const float* x = image.first;
+  const From* x = image.first;
   float* in_gradient = to_image.first;
   const ptrdiff_t pixel = image.pixel, row = w * pixel, gradient_pixel = to_image.pixel;
   const auto zero = hn::Zero(d), nothing = hn::NaN(d);  // equal to no maximum
@@ -142,7 +150,7 @@ HWY_INLINE void slide_back(D d, Pixels<const float> image, int rows, int w, int 
   const auto see = [&](int column, int at) HWY_ATTR {
     NASCENT_UNROLL
     for (int i = 0; i < 3; ++i) {
-      value[column][i] = i < rows && at < w ? hn::LoadU(d, x + i * row + at * pixel) : nothing;
+      value[column][i] = i < rows && at < w ? load(d, x + i * row + at * pixel) : nothing;
       gradient[column][i] = zero;
     }
   };
@@ -162,7 +170,7 @@ HWY_INLINE void slide_back(D d, Pixels<const float> image, int rows, int w, int 
       for (int k = 0; k < 2; ++k) value[k][i] = value[k + 1][i], gradient[k][i] = gradient[k + 1][i];
     }
     see(2, at + 1);
-    const auto most = hn::LoadU(d, out + static_cast<ptrdiff_t>(at) * c);
+    const auto most = load(d, out + static_cast<ptrdiff_t>(at) * c);
     auto left = hn::LoadU(d, out_gradient + static_cast<ptrdiff_t>(at) * c);
     NASCENT_UNROLL
     for (int i = 0; i < 3; ++i) {
@@ -179,8 +187,10 @@ HWY_INLINE void slide_back(D d, Pixels<const float> image, int rows, int w, int 
 }
 
 // The first pixel of a window that holds its maximum takes the gradient, as in LibTorch.
-void max_pool_backward(const PoolInput& input, const float* out, const float* out_gradient, Pixels<float> to_image) {
-  const float* x = input.x.first;
+template <class From>
+HWY_INLINE void max_pool_backward_of(const PoolInput& input, const From* out, const float* out_gradient,
+                                     Pixels<float> to_image) {
+  const From* x = input.x.first.as<From>();
   float* in_gradient = to_image.first;
   const ptrdiff_t pixel = input.x.pixel, gradient_pixel = to_image.pixel;
   const int h = input.h, w = input.w, c = input.c;
@@ -190,26 +200,32 @@ void max_pool_backward(const PoolInput& input, const float* out, const float* ou
       const Span rows = span_of(y, 1, 1, 3, h);
       const ptrdiff_t from = static_cast<ptrdiff_t>(rows.begin) * w, to = static_cast<ptrdiff_t>(y) * w * c;
       for_blocks(c, [&](auto d, int b) {
-        slide_back(d, {x + from * pixel + b, pixel}, rows.end - rows.begin, w, c, out + to + b, out_gradient + to + b,
-                   {in_gradient + from * gradient_pixel + b, gradient_pixel});
+        slide_back<From>(d, {x + from * pixel + b, pixel}, rows.end - rows.begin, w, c, out + to + b,
+                         out_gradient + to + b, {in_gradient + from * gradient_pixel + b, gradient_pixel});
       });
     }
     return;
   }
   for_windows(h, w, window, [&](Span rows, Span columns, ptrdiff_t to) {
     for_blocks(c, [&](auto d, int b) {
-      const auto most = hn::LoadU(d, out + to * c + b);
+      const auto most = load(d, out + to * c + b);
       auto left = hn::LoadU(d, out_gradient + to * c + b);
       for (int i = rows.begin; i < rows.end; ++i) {
         for (int k = columns.begin; k < columns.end; ++k) {
           const ptrdiff_t at = static_cast<ptrdiff_t>(i) * w + k;
-          const auto here = hn::Eq(hn::LoadU(d, x + at * pixel + b), most);
+          const auto here = hn::Eq(load(d, x + at * pixel + b), most);
           add_to(d, hn::IfThenElseZero(here, left), in_gradient + at * gradient_pixel + b);
           left = hn::IfThenZeroElse(here, left);
         }
       }
     });
   });
+}
+
+template <class Half>
+void max_pool_backward(const PoolInput& input, ConstNumbers out, const float* out_gradient, Pixels<float> to_image) {
+  with_kind<Half>(out.precision(),
+                  [&]<class From>(From) { max_pool_backward_of(input, out.as<From>(), out_gradient, to_image); });
 }
 
 // A row of the input that windows slide over by one: it takes a share of the windows in up to three rows.

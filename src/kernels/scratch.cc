@@ -61,19 +61,20 @@ Scratch::Scratch(const ScratchSizes& sizes, bool backward) {
   for (const auto& [part, offset] : parts) *part = block_.data() + offset;
 }
 
-Rows<float> Frame::around(const ValueShape& shape, int c, const Halo& halo) {
+Rows<Stored> Frame::around(const ValueShape& shape, int c, const Halo& halo, Precision precision) {
   const ptrdiff_t side = static_cast<ptrdiff_t>(halo.w) * c, line = static_cast<ptrdiff_t>(shape.width) * c;
   const ptrdiff_t row = line + 2 * side;
-  float* first = data + halo.h * row + side;
+  const Numbers all(data, precision), first = all + (halo.h * row + side);
   const ValueShape stored = {c, shape.height, shape.width};
-  if (stored == shape_ && halo == halo_) return {first, row};
+  if (stored == shape_ && halo == halo_ && precision == precision_) return {first, row};
   shape_ = stored;
   halo_ = halo;
-  std::fill_n(data, halo.h * row, 0.0f);
-  std::fill_n(data + (shape.height + halo.h) * row, halo.h * row, 0.0f);
+  precision_ = precision;
+  clear_numbers(all, halo.h * row);
+  clear_numbers(all + (shape.height + halo.h) * row, halo.h * row);
   for (int y = 0; y < shape.height; ++y) {
-    std::fill_n(first + y * row - side, side, 0.0f);
-    std::fill_n(first + y * row + line, side, 0.0f);
+    clear_numbers(first + (y * row - side), side);
+    clear_numbers(first + (y * row + line), side);
   }
   return {first, row};
 }

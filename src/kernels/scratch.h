@@ -34,13 +34,14 @@ inline constexpr Taps kOneTap = {&kHere, 1};
 // Room for an image with zeros around it.
 struct Frame {
   // The place of the image. The zeros are written unless they are there already: nobody else writes around an image.
-  Rows<float> around(const ValueShape& shape, int c, const Halo& halo);
+  Rows<Stored> around(const ValueShape& shape, int c, const Halo& halo, Precision precision);
 
   float* data = nullptr;
 
  private:
   ValueShape shape_;
   Halo halo_;
+  Precision precision_ = Precision::single;
 };
 
 struct Scratch {
@@ -49,6 +50,7 @@ struct Scratch {
   // Padded inputs of convolutions: the last one asked for, and in a backward pass the one before.
   struct PaddedInput {
     Read read;
+    Precision precision = Precision::single;
     int image = -1;
     int rows = 0;  // so many are ready, from the top
     Frame frame;
@@ -66,8 +68,8 @@ struct Scratch {
   std::vector<float> coefficients, bias, value_scale, constant;
   const float* centre = nullptr;
 
-  // Taps as offsets into an image whose rows are `row` floats and pixels `c` floats apart, or against them (sign = -1).
-  // Good until the next call.
+  // Taps as offsets into an image whose rows are `row` numbers and pixels `c` numbers apart, or against them (sign =
+  // -1). Good until the next call.
   Taps tap_offsets(const std::vector<TapAt>& taps, ptrdiff_t row, ptrdiff_t c, int sign = 1);
 
  private:

@@ -9,6 +9,8 @@
 
 #include <hwy/highway.h>
 
+#include "nascent/kernels/numbers.h"
+
 #ifndef NASCENT_UNROLL
 // Loops over registers must vanish, or the arrays of the kernels live in memory.
 #define NASCENT_UNROLL _Pragma("GCC unroll 32")
@@ -37,6 +39,61 @@ HWY_INLINE void for_blocks(int c, Body body, int b = 0) {
   }
   if constexpr (kWide > 4) {
     if (b + 4 <= c) body(hn::CappedTag<float, 4>(), b);
+  }
+}
+
+// ---- numbers of either kind: loads widen, stores round
+
+template <class D>
+HWY_INLINE hn::Vec<D> load(D d, const float* from) {
+  return hn::LoadU(d, from);
+}
+
+template <class D>
+HWY_INLINE void store(hn::Vec<D> x, D d, float* to) {
+  hn::StoreU(x, d, to);
+}
+
+template <class D>
+HWY_INLINE hn::Vec<D> load(D d, const Bf16* from) {
+  const hn::RebindToUnsigned<D> whole;
+  const hn::Rebind<uint16_t, D> half;
+  const auto upper = hn::LoadU(half, reinterpret_cast<const uint16_t*>(from));
+  return hn::BitCast(d, hn::ShiftLeft<16>(hn::PromoteTo(whole, upper)));
+}
+
+// As rounded() does.
+template <class D>
+HWY_INLINE void store(hn::Vec<D> x, D /* tag */, Bf16* to) {
+  const hn::RebindToUnsigned<D> whole;
+  const hn::Rebind<uint16_t, D> half;
+  const auto bits = hn::BitCast(whole, x);
+  const auto odd = hn::And(hn::ShiftRight<16>(bits), hn::Set(whole, 1u));
+  const auto up = hn::ShiftRight<16>(hn::Add(hn::Add(bits, hn::Set(whole, 0x7fffu)), odd));
+  hn::StoreU(hn::TruncateTo(half, up), half, reinterpret_cast<uint16_t*>(to));
+}
+
+#if HWY_TARGET == HWY_AVX3
+// The same format, for CPUs that have instructions for it (AVX512_BF16). Written in assembly, so that this can be
+// compiled beside code for CPUs without them. They take numbers below 2^-126 for zero.
+struct NativeBf16 : Bf16 {};
+
+template <class D>
+HWY_INLINE void store(hn::Vec<D> x, D /* tag */, NativeBf16* to) {
+  const hn::Rebind<uint16_t, D> half;
+  hn::Vec<decltype(half)> upper;
+  asm("vcvtneps2bf16 %1, %0" : "=v"(upper.raw) : "v"(x.raw));
+  hn::StoreU(upper, half, reinterpret_cast<uint16_t*>(to));
+}
+#endif
+
+// Calls body() with a number of the kind in question; `Half` is what the CPU takes bf16 for.
+template <class Half, class Body>
+HWY_INLINE void with_kind(Precision precision, Body body) {
+  if (precision == Precision::single) {
+    body(float());
+  } else {
+    body(Half());
   }
 }
 

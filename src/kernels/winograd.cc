@@ -20,6 +20,7 @@ size_t tile_floats(int rows, int width, int c) {
 }  // namespace
 
 bool uses_winograd(const CellProgram& program, const Unit& unit) {
+  if (program.precision != Precision::single) return false;
   if (unit.kind != Unit::Kind::convolution || !unit.depthwise.empty() || unit.dense.size() != 9) return false;
   if (unit.stride_h != 1 || unit.stride_w != 1) return false;
   for (int t = 0; t < 9; ++t) {

@@ -3,6 +3,7 @@
 // Four neighbouring outputs of a row need six inputs. Both are taken to six points, where the convolution along the row
 // is a product, and the three rows of the kernel are added up: six dense products of a quarter of the pixels and three
 // taps, 18 multiplications instead of 36. Rounding grows by a small factor, because it is done in one direction only.
+// Not for bf16, which leaves nothing for it to grow.
 #pragma once
 
 #include <array>

@@ -109,11 +109,23 @@ void Cell::check(const CellMixture& mixture) const {
   }
 }
 
+namespace {
+
+// What fused cells give in bf16, for LibTorch's operations.
+std::vector<at::Tensor> in_float(std::vector<at::Tensor> inputs) {
+  for (at::Tensor& input : inputs) {
+    if (input.scalar_type() == at::kBFloat16) input = input.to(at::kFloat);
+  }
+  return inputs;
+}
+
+}  // namespace
+
 at::Tensor Cell::forward(const std::vector<at::Tensor>& inputs, const CellContext& context) const {
   // Shifts are no part of the fused form.
   const bool shifted = context.mixture && context.mixture->shifts.defined();
   at::Tensor states = shifted ? at::Tensor() : fused_->forward(inputs, context);
-  if (!states.defined()) states = plain_states(inputs, context);
+  if (!states.defined()) states = plain_states(in_float(inputs), context);
   return output(states, context);
 }
 

@@ -39,7 +39,7 @@ class CellBudget {
   }
 
   CellMemory run() const {
-    const double scratch = kBytes * threads_ * 8 * static_cast<double>(largest_image());
+    const double scratch = kBytes * threads_ * 8 * static_cast<double>(largest_image());  // of floats
     return {.kept = kBytes * static_cast<double>(kept()),
             .weights = kBytes * static_cast<double>(packing_.floats()),
             .forward = kBytes * static_cast<double>(passing()) + scratch,
@@ -48,12 +48,14 @@ class CellBudget {
 
  private:
   int channels(int value) const { return kernels::padded(program_.values[value].channels); }
-  size_t image(int value) const { return program_.values[value].pixels() * channels(value); }
+  size_t numbers(int value) const { return program_.values[value].pixels() * channels(value); }
+  // In floats that take the same memory.
+  size_t image(int value) const { return kernels::floats_for(numbers(value), program_.precision); }
   bool is_made(size_t value) const { return value >= static_cast<size_t>(program_.inputs); }
 
   size_t largest_image() const {
     size_t most = 0;
-    for (size_t v = 0; v < program_.values.size(); ++v) most = std::max(most, image(static_cast<int>(v)));
+    for (size_t v = 0; v < program_.values.size(); ++v) most = std::max(most, numbers(static_cast<int>(v)));
     return most;
   }
 

@@ -1,6 +1,7 @@
 #include "nascent/nn/convolution.h"
 
 #include <ATen/ATen.h>
+#include <ATen/autocast_mode.h>
 #include <torch/csrc/autograd/custom_function.h>
 
 namespace nascent {
@@ -126,11 +127,14 @@ at::Tensor weight_gradient(const at::Tensor& x, const at::Tensor& gradient, at::
 }  // namespace
 
 at::Tensor convolution(const Stage& stage, const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias) {
-  const at::Tensor y = convolved(x, weight,
-                                 {{stage.stride_h, stage.stride_w},
-                                  {stage.padding_h, stage.padding_w},
-                                  {stage.dilation, stage.dilation},
-                                  stage.groups});
+  const Geometry geometry = {{stage.stride_h, stage.stride_w},
+                             {stage.padding_h, stage.padding_w},
+                             {stage.dilation, stage.dilation},
+                             stage.groups};
+  // LibTorch's autocast changes the type of what a convolution reads, which only its own backward pass knows of.
+  if (at::autocast::is_cpu_enabled())
+    return at::conv2d(x, weight, bias, geometry.stride, geometry.padding, geometry.dilation, geometry.groups);
+  const at::Tensor y = convolved(x, weight, geometry);
   // Outside, because functions of autograd take no undefined tensors.
   return bias.defined() ? y + bias.view({1, -1, 1, 1}) : y;
 }

@@ -9,6 +9,7 @@ namespace nascent {
 namespace {
 
 std::atomic<Engine> current = Engine::fused;
+std::atomic<Precision> current_precision = Precision::single;
 
 }  // namespace
 
@@ -19,6 +20,15 @@ Engine engine_named(const std::string& name) {
   if (name == "fused") return Engine::fused;
   if (name == "reference") return Engine::reference;
   fail("There is no engine '{}': it can be 'fused' or 'reference'.", name);
+}
+
+Precision precision() { return current_precision; }
+void use_precision(Precision precision) { current_precision = precision; }
+
+Precision precision_named(const std::string& name) {
+  if (name == "float" || name == "auto") return Precision::single;
+  if (name == "bf16") return Precision::bf16;
+  fail("There is no precision '{}': it can be 'float' or 'bf16', or 'auto', which is float.", name);
 }
 
 }  // namespace nascent

@@ -24,6 +24,13 @@ using torch::autograd::variable_list;
 
 constexpr auto kChannelsLast = at::MemoryFormat::ChannelsLast;
 
+at::ScalarType type_of(Precision precision) { return precision == Precision::single ? at::kFloat : at::kBFloat16; }
+
+// Where its numbers are.
+kernels::Numbers numbers_at(const at::Tensor& tensor) {
+  return {tensor.data_ptr(), tensor.scalar_type() == at::kFloat ? Precision::single : Precision::bf16};
+}
+
 // Everything about one pass that is not a tensor to differentiate by.
 struct Pass : torch::CustomClassHolder {
   const Cell* cell = nullptr;
@@ -125,7 +132,7 @@ at::Tensor FusedCellFunction::forward(AutogradContext* context, c10::intrusive_p
                             .epsilon = static_cast<float>(kNormEpsilon)};
   for (size_t i = 0; i < pass->inputs(); ++i) {
     pass->held.push_back(tensors[i].detach().contiguous(kChannelsLast));
-    call.inputs.push_back(pass->held.back().data_ptr<float>());
+    call.inputs.push_back(numbers_at(pass->held.back()));
   }
   for (size_t i = pass->first_parameter(); i < tensors.size(); ++i) {
     pass->held.push_back(tensors[i].detach().contiguous());
@@ -150,9 +157,9 @@ at::Tensor FusedCellFunction::forward(AutogradContext* context, c10::intrusive_p
   call.weights_per_image = pass->per_image;
   const kernels::ValueShape& shape = program.values[program.outputs.front()];
   at::Tensor output = at::empty({pass->images, program.output_channels(), shape.height, shape.width},
-                                tensors[0].options().memory_format(kChannelsLast));
+                                tensors[0].options().dtype(type_of(program.precision)).memory_format(kChannelsLast));
   pass->run = std::make_unique<CellRun>(pass->lowered->program, std::move(call));
-  pass->run->forward(output.data_ptr<float>());
+  pass->run->forward(numbers_at(output));
   if (!pass->keep) {
     pass->run.reset();
     pass->held.clear();
@@ -181,12 +188,13 @@ class RunningStatisticsGuard {
 
 // Gradients that can be differentiated again: the plain twin is run on the same tensors and asked for its gradients.
 // Inputs and mixture are seen through views: one input may have been made of another, and all of them with the same
-// mixture, and what flows through those is the outer pass's to add.
+// mixture, and what flows through those is the outer pass's to add. The twin computes in float.
 variable_list FusedCellFunction::plain_backward(const Pass& pass, const variable_list& saved, const at::Tensor& outer) {
   const RunningStatisticsGuard guard(*pass.cell);
   const at::AutoGradMode enabled(true);
   variable_list seen = saved;
-  for (size_t i = 0; i < pass.first_parameter(); ++i) seen[i] = saved[i].view_as(saved[i]);
+  for (size_t i = 0; i < pass.first_parameter(); ++i)
+    seen[i] = saved[i].scalar_type() == at::kBFloat16 ? saved[i].to(at::kFloat) : saved[i].view_as(saved[i]);
   CellMixture mixture{.ops = seen[pass.inputs()], .edges = seen[pass.inputs() + 1], .active = pass.active};
   if (pass.edges.empty()) mixture.edges = at::Tensor();
   CellContext context = pass.context;
@@ -197,11 +205,15 @@ variable_list FusedCellFunction::plain_backward(const Pass& pass, const variable
   for (const at::Tensor& tensor : seen) {
     if (tensor.requires_grad()) wanted.push_back(tensor);
   }
-  const variable_list found = torch::autograd::grad({output}, wanted, {outer}, /*retain_graph=*/true,
-                                                    /*create_graph=*/true, /*allow_unused=*/true);
+  const variable_list found =
+      torch::autograd::grad({output}, wanted, {outer.to(output.scalar_type())},
+                            /*retain_graph=*/true, /*create_graph=*/true, /*allow_unused=*/true);
   variable_list grads(1);  // the pass itself has none
   size_t next = 0;
-  for (const at::Tensor& tensor : seen) grads.push_back(tensor.requires_grad() ? found[next++] : at::Tensor());
+  for (size_t i = 0; i < seen.size(); ++i) {
+    grads.push_back(seen[i].requires_grad() ? found[next++] : at::Tensor());
+    if (grads.back().defined()) grads.back() = grads.back().to(saved[i].scalar_type());
+  }
   return grads;
 }
 
@@ -211,11 +223,11 @@ variable_list FusedCellFunction::backward(AutogradContext* context, variable_lis
   // There is no run if there was a pass already, of a graph that is retained.
   if (at::GradMode::is_enabled() || !pass.run) return plain_backward(pass, context->get_saved_variables(), outer[0]);
   const at::Tensor gradient = outer[0].contiguous(kChannelsLast);
-  kernels::BackwardCall call{.output_gradient = gradient.data_ptr<float>()};
+  kernels::BackwardCall call{.output_gradient = numbers_at(gradient)};
   variable_list grads(1);  // the pass itself has none
   const auto wanted = [&](size_t tensor, const at::Tensor& like) {
     grads.push_back(context->needs_input_grad(tensor) ? at::empty_like(like) : at::Tensor());
-    return grads.back().defined() ? grads.back().data_ptr<float>() : nullptr;
+    return grads.back().defined() ? numbers_at(grads.back()) : kernels::Numbers();
   };
   for (size_t i = 0; i < pass.inputs(); ++i) call.inputs.push_back(wanted(i, pass.held[i]));
   const bool wants_ops = context->needs_input_grad(pass.inputs()) && !pass.ops.empty();
@@ -225,7 +237,7 @@ variable_list FusedCellFunction::backward(AutogradContext* context, variable_lis
   grads.push_back(wants_ops ? at::zeros(pass.ops_sizes) : at::Tensor());
   grads.push_back(wants_edges ? at::zeros({static_cast<int64_t>(pass.edges.size())}) : at::Tensor());
   for (size_t i = pass.inputs(); i < pass.held.size(); ++i)
-    call.parameters.push_back(wanted(pass.first_parameter() + i - pass.inputs(), pass.held[i]));
+    call.parameters.push_back(wanted(pass.first_parameter() + i - pass.inputs(), pass.held[i]).as<float>());
   for (const kernels::Unit& unit : pass.lowered->program->units) {
     if (unit.kind != kernels::Unit::Kind::plain) continue;
     variable_list of_parameters;
@@ -257,9 +269,12 @@ bool can_fuse(const std::vector<at::Tensor>& inputs, const CellMixture* mixture)
   const auto plain_float = [](const at::Tensor& x) {
     return !x.defined() || (x.is_cpu() && x.scalar_type() == at::kFloat);
   };
+  const auto can_be_read = [&](const at::Tensor& x) {
+    return plain_float(x) || (x.is_cpu() && x.scalar_type() == at::kBFloat16);
+  };
   if (engine() != Engine::fused) return false;
   if (mixture && !(plain_float(mixture->ops) && plain_float(mixture->edges))) return false;
-  return std::all_of(inputs.begin(), inputs.end(), plain_float);
+  return std::all_of(inputs.begin(), inputs.end(), can_be_read);
 }
 
 }  // namespace

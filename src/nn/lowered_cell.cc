@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "nascent/nn/candidates.h"
+#include "nascent/nn/engine.h"
 #include "nascent/nn/fused_form.h"
 #include "nascent/nn/layer_rule.h"
 
@@ -16,7 +17,7 @@ using kernels::Unit;
 using kernels::ValueShape;
 
 LoweringKey lowering_key(const CellMixture* mixture, bool masked) {
-  LoweringKey key{.masked = masked};
+  LoweringKey key{.masked = masked, .precision = precision()};
   if (!mixture) return key;
   key.active = mixture->active;
   key.weighted_edges = mixture->edges.defined();
@@ -57,6 +58,7 @@ class Lowering {
  public:
   Lowering(const CellPlan& plan, const LoweringKey& key) : plan_(plan), key_(key) {
     cell_.program = std::make_shared<CellProgram>();
+    cell_.program->precision = key.precision;
   }
 
   LoweredCell run();

@@ -42,9 +42,11 @@ struct LoweredCell {
 struct LoweringKey {
   std::vector<std::vector<int>> active{};  // candidates per site, as in a CellMixture
   bool weighted_edges = false, masked = false;
+  kernels::Precision precision = kernels::Precision::single;
   bool operator==(const LoweringKey&) const = default;
 };
 
+// In the precision in use.
 LoweringKey lowering_key(const CellMixture* mixture, bool masked);
 
 LoweredCell lower(const CellPlan& cell, const LoweringKey& key);

@@ -64,7 +64,7 @@ void for_each_choice(const CellPlan& cell, Visit visit) {
 }
 
 LoweringKey key_of(const CellPlan& cell, int running) {
-  LoweringKey key{.weighted_edges = true};
+  LoweringKey key{.weighted_edges = true, .precision = precision()};
   if (running == 0) return key;
   for_each_choice(cell, [&](const std::vector<Stages>& candidates, int site, const Shape& input) {
     if (site < 0) return;
@@ -122,18 +122,20 @@ MemoryEstimate estimate_memory(const NetworkPlan& plan, int batch, Engine engine
   }
   const double stem_gradients = 2 * batch * bytes_of(shape);
   if (!plan.auxiliary.empty()) outside += batch * kept_by(plan.auxiliary, plan.cells[plan.auxiliary_cell].output_shape);
+  // What cells hand to each other is stored as their values.
+  const double share = engine == Engine::fused ? static_cast<double>(kernels::bytes_of(precision())) / kFloat : 1;
   double inside = 0, most_inside = 0, most_outside = outside + stem_gradients;
   for (const CellPlan& cell : plan.cells) {
     const CellMemory memory =
         engine == Engine::fused ? fused_memory(cell, batch, running) : plain_memory(cell, batch, running);
     inside += memory.kept;
     estimate.weights += memory.weights;
-    outside += batch * bytes_of(cell.output_shape);
+    outside += share * batch * bytes_of(cell.output_shape);
     most_inside = std::max(most_inside, inside + std::max(memory.forward, memory.backward));
     // Gradients of the output and of the inputs.
     double gradients = bytes_of(cell.output_shape);
     for (const Shape& input : cell.input_shapes) gradients += bytes_of(input);
-    most_outside = std::max(most_outside, outside + batch * gradients);
+    most_outside = std::max(most_outside, outside + share * batch * gradients);
   }
   estimate.activations = inside + outside;
   estimate.working = std::max(0.0, most_inside + most_outside - estimate.activations);

@@ -33,6 +33,9 @@ bool prefers_channels_last(const NetworkPlan& plan) {
   return fewest >= kChannelsLastFrom;
 }
 
+// What cells give may be bf16.
+at::Tensor in_float(const at::Tensor& x) { return x.scalar_type() == at::kBFloat16 ? x.to(at::kFloat) : x; }
+
 at::Tensor through_layers(const StageSequence& stages, const at::Tensor& x) {
   SampleObserver* observer = sample_observer();
   at::Tensor result = x;
@@ -113,10 +116,10 @@ NetworkOutput Network::forward(const at::Tensor& images, const ForwardContext& c
     before_last = last;
     last = cell.forward(inputs, cell_context);
     if (auxiliary_ && is_training() && static_cast<int>(i) == plan_.auxiliary_cell) {
-      output.auxiliary = auxiliary_->forward(last);
+      output.auxiliary = auxiliary_->forward(in_float(last));
     }
   }
-  output.logits = through_layers(*head_, last);
+  output.logits = through_layers(*head_, in_float(last));
   return output;
 }
 

@@ -10,15 +10,19 @@ namespace {
 // The batch as a tensor, where it lies.
 at::Tensor view_of(const kernels::Batch& batch) {
   const int64_t row = batch.width * batch.pixel;
-  return at::from_blob(batch.data, {batch.images, batch.channels, batch.height, batch.width},
-                       {batch.height * row, 1, row, batch.pixel}, at::TensorOptions(at::kFloat));
+  const at::ScalarType type = batch.data.precision() == kernels::Precision::single ? at::kFloat : at::kBFloat16;
+  return at::from_blob(batch.data.data(), {batch.images, batch.channels, batch.height, batch.width},
+                       {batch.height * row, 1, row, batch.pixel}, at::TensorOptions(type));
 }
+
+// The same in floats, which are a copy where it is stored otherwise.
+at::Tensor floats_of(const kernels::Batch& batch) { return view_of(batch).to(at::kFloat); }
 
 }  // namespace
 
 void PlainOperation::forward(const kernels::Batch& input, const kernels::Batch& output, bool keep) {
   const at::AutoGradMode grad_mode(keep);
-  const at::Tensor x = view_of(input).requires_grad_(keep);
+  const at::Tensor x = floats_of(input).requires_grad_(keep);
   const at::Tensor result = stages_.forward(x);
   view_of(output).copy_(result.detach());
   if (!keep) return;
@@ -42,7 +46,7 @@ void PlainOperation::backward(const kernels::Batch& output_gradient, const kerne
   if (sources.empty()) return;
   std::vector<at::Tensor> found(sources.size());
   if (output_.requires_grad()) {  // zeros do not
-    found = torch::autograd::grad({output_}, sources, {view_of(output_gradient)}, /*retain_graph=*/true,
+    found = torch::autograd::grad({output_}, sources, {floats_of(output_gradient)}, /*retain_graph=*/true,
                                   /*create_graph=*/false, /*allow_unused=*/true);
   }
   for (size_t i = 0; i < targets.size(); ++i) {

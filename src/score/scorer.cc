@@ -12,6 +12,7 @@
 #include "nascent/core/files.h"
 #include "nascent/core/log.h"
 #include "nascent/core/progress.h"
+#include "nascent/nn/engine.h"
 #include "nascent/nn/threads.h"
 
 namespace nascent {
@@ -162,6 +163,7 @@ std::vector<std::string> Scorer::missing(const Genotype& genotype) const {
 }
 
 Scores Scorer::compute(const Genotype& genotype, const std::vector<std::string>& metrics) const {
+  const PrecisionScope scope(Precision::single);  // whoever asks: scores are kept for others
   Scores found;
   for (const Study& study : studies_) {
     std::unique_ptr<Probe> probe;

@@ -4,8 +4,10 @@
 
 #include "nascent/core/error.h"
 #include "nascent/data/image_data.h"
+#include "nascent/nn/engine.h"
 #include "nascent/nn/threads.h"
 #include "nascent/train/model.h"
+#include "nascent/train/run_options.h"
 
 namespace nascent {
 
@@ -18,6 +20,12 @@ void EvaluationOptions::declare(OptionTable& table) {
   table.section("run", "Where and how a run happens.")
       .add("threads", threads, "number of compute threads; 0: one per core")
       .range(0, 1024);
+  declare_precision(table, precision);
+}
+
+void EvaluationOptions::apply() const {
+  use_threads(threads);
+  use_precision(precision_named(precision));
 }
 
 namespace {
@@ -37,7 +45,7 @@ void check_channels(const Model& model, const DataOptions& data) {
 
 ModelJudgement judge(const EvaluationOptions& options) {
   constexpr int kWorst = 10;
-  use_threads(options.threads);
+  options.apply();
   const Model model = load_model(options.model);
   const DataOptions chosen = data_of(model, options.data);
   std::optional<ImageData> data;

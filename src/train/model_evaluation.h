@@ -20,8 +20,10 @@ struct EvaluationOptions {
   bool pictures = false;              // and their pictures
   DataOptions data = unknown_data();  // without a name: the model's own
   int threads = 0;                    // 0: one per core
+  std::string precision = "float";    // or "bf16"
 
   void declare(OptionTable& table);  // sections "eval", "data", "run"; the model is named by the caller
+  void apply() const;                // sets the number of threads and the precision
 };
 
 // What was scored, and how it went.

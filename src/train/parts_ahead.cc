@@ -13,7 +13,10 @@ SessionStart part_start(const std::filesystem::path& path, SessionStart start, c
   start.part = true;
   start.resume = std::filesystem::exists(path / "run.json") ? path.string() : "";
   if (!start.resume.empty()) table.read_toml_file(path / "options.toml");
-  if (start.resume.empty()) run.engine = parent.engine;
+  if (start.resume.empty()) {
+    run.engine = parent.engine;
+    run.precision = parent.precision;
+  }
   run.threads = parent.threads;
   run.memory = parent.memory;
   run.checkpoint_seconds = parent.checkpoint_seconds;

@@ -19,8 +19,16 @@ void RunOptions::declare_computing(OptionTable& table) {
       .one_of({"fused", "reference"});
 }
 
+void declare_precision(OptionTable& table, std::string& precision) {
+  table.section("run", "")
+      .add("precision", precision,
+           "what the fused engine stores activations in; bf16 takes half the memory, auto is float")
+      .one_of({"auto", "float", "bf16"});
+}
+
 void RunOptions::declare(OptionTable& table) {
   declare_computing(table);
+  declare_precision(table, precision);
   auto section = table.section("run", "");
   section.add("memory", memory, "memory limit for a training step in GB; 0: what is available").at_least(0);
   section.add("out", out, "run folder; empty: a new one under runs/");
@@ -37,6 +45,12 @@ void RunOptions::apply() const {
   }
   use_threads(threads == 0 ? cluster::usual_threads() : threads);
   use_engine(engine_named(engine));
+  use_precision(precision_named(precision));
+  if (nascent::engine() == Engine::reference && nascent::precision() == Precision::bf16) {
+    fail(
+        "run.precision is bf16, but LibTorch's plain operations compute in float. Use run.engine = \"fused\", or "
+        "run.precision = \"float\".");
+  }
 }
 
 std::string RunOptions::check_memory(const NetworkPlan& plan, int batch, int running) const {

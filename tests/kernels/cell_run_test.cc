@@ -22,7 +22,7 @@ struct Sample {
 };
 
 // Channels that do and do not fill vectors, odd and rectangular images, one image, and every kind of pass.
-std::vector<Sample> samples() {
+std::vector<Sample> samples(Precision precision = Precision::single) {
   std::vector<Sample> samples;
   uint64_t seed = 0;
   for (const int channels : {1, 3, 7, 16, 36, 48}) {
@@ -36,7 +36,8 @@ std::vector<Sample> samples() {
         pass.inputs_only = !pass.training && seed % 2 == 0;
         std::string name = fmt::format("sample {}: {} channels, {}x{}, {}, K={}", seed, channels, height, width,
                                        reduction ? "reduction" : "normal", partial);
-        samples.push_back({std::move(name), random_cell({seed, channels, height, width, reduction, partial}), pass});
+        CellProgram program = random_cell({seed, channels, height, width, reduction, partial, true, precision});
+        samples.push_back({std::move(name), std::move(program), pass});
         ++seed;
       }
     }
@@ -65,23 +66,75 @@ class CellRunTest : public testing::Test {
 
 // Gradients are measured by the largest of them: those behind batch norms are differences of larger numbers, and some
 // are zero but for rounding.
+struct Limits {
+  double of_values, of_gradients;
+};
+
+void expect_close(const PassResult& mine, const PassResult& truth, const Limits& limits) {
+  double largest = 0;
+  for (const auto& [name, values] : truth) {
+    if (name.starts_with("gradient")) largest = std::max(largest, norm_of(values));
+  }
+  ASSERT_EQ(mine.size(), truth.size());
+  for (size_t i = 0; i < truth.size(); ++i) {
+    const auto& [name, values] = truth[i];
+    const bool gradient = name.starts_with("gradient");
+    const double size = gradient ? largest : std::max(norm_of(values), 0.1);
+    EXPECT_LT(distance(mine[i].second, values), (gradient ? limits.of_gradients : limits.of_values) * size) << name;
+  }
+}
+
 TEST_F(CellRunTest, VectorsGiveWhatScalarsGive) {
   for (const Sample& sample : samples()) {
     SCOPED_TRACE(sample.name);
     use_isa("scalar");
     const PassResult truth = run_random_pass(sample.program, sample.pass);
-    double largest = 0;
-    for (const auto& [name, values] : truth) {
-      if (name.starts_with("gradient")) largest = std::max(largest, norm_of(values));
-    }
     for (const std::string& isa : supported_isas()) {
+      SCOPED_TRACE(isa);
       use_isa(isa);
-      const PassResult mine = run_random_pass(sample.program, sample.pass);
-      for (size_t i = 0; i < truth.size(); ++i) {
-        const auto& [name, values] = truth[i];
-        const double size = name.starts_with("gradient") ? largest : std::max(norm_of(values), 0.1);
-        EXPECT_LT(distance(mine[i].second, values), 1e-5 * size) << isa << ": " << name;
-      }
+      expect_close(run_random_pass(sample.program, sample.pass), truth, {1e-5, 1e-5});
+    }
+  }
+}
+
+// Half of the distance between a bf16 and the next, by which rounding changes a number at most.
+constexpr double kRounding = 1.0 / 512;
+
+// A number of an output has been rounded at most so often: in each of two units in a row (input, weights, what is
+// between depthwise and pointwise, result), and in the preprocessing and the states before and behind them. Where
+// rounding moves a number across zero, or past another one in the window of a max pool, the gradient takes another way.
+// This happens to a share of about kRounding of the numbers in front of each ReLU or pool, so to gradients it does what
+// its root says.
+constexpr int kRoundings = 12;
+const Limits kLimitsOfBf16 = {kRoundings * kRounding, 4 * std::sqrt(kRounding)};
+
+TEST_F(CellRunTest, Bf16GivesWhatFloatGivesButForRounding) {
+  std::vector<Sample> in_float = samples(), in_bf16 = samples(Precision::bf16);
+  for (size_t i = 0; i < in_float.size(); ++i) {
+    SCOPED_TRACE(in_float[i].name);
+    // Of few numbers, a share may be none or many.
+    constexpr int kImages = 8;
+    in_float[i].pass.images = in_bf16[i].pass.images = kImages;
+    use_isa("scalar");
+    const PassResult truth = run_random_pass(in_float[i].program, in_float[i].pass);
+    for (const std::string& isa : supported_isas()) {
+      SCOPED_TRACE(isa);
+      use_isa(isa);
+      expect_close(run_random_pass(in_bf16[i].program, in_bf16[i].pass), truth, kLimitsOfBf16);
+    }
+  }
+}
+
+// Sums of floats in another order round to another bf16 here and there.
+TEST_F(CellRunTest, VectorsGiveWhatScalarsGiveInBf16) {
+  for (const Sample& sample : samples(Precision::bf16)) {
+    SCOPED_TRACE(sample.name);
+    use_isa("scalar");
+    const PassResult truth = run_random_pass(sample.program, sample.pass);
+    for (const std::string& isa : supported_isas()) {
+      SCOPED_TRACE(isa);
+      use_isa(isa);
+      expect_close(run_random_pass(sample.program, sample.pass), truth, {kRounding, 4 * kRounding});
     }
   }
 }
@@ -94,12 +147,14 @@ void spoil_free_memory() {
 }
 
 TEST_F(CellRunTest, ResultsDoNotDependOnWhatMemoryHeld) {
-  for (const Sample& sample : samples()) {
-    SCOPED_TRACE(sample.name);
-    spoil_free_memory();
-    const PassResult first = run_random_pass(sample.program, sample.pass);
-    for (const auto& [name, values] : first) EXPECT_TRUE(std::isfinite(norm_of(values))) << name;
-    EXPECT_EQ(run_random_pass(sample.program, sample.pass), first);  // in the memory of the first
+  for (const Precision precision : {Precision::single, Precision::bf16}) {
+    for (const Sample& sample : samples(precision)) {
+      SCOPED_TRACE(sample.name);
+      spoil_free_memory();
+      const PassResult first = run_random_pass(sample.program, sample.pass);
+      for (const auto& [name, values] : first) EXPECT_TRUE(std::isfinite(norm_of(values))) << name;
+      EXPECT_EQ(run_random_pass(sample.program, sample.pass), first);  // in the memory of the first
+    }
   }
 }
 
@@ -170,11 +225,14 @@ TEST_F(CellRunTest, MomentsOfSingleImagesAreThoseOfPassesOfOneImage) {
 }
 
 TEST_F(CellRunTest, OneNumberOfThreadsGivesTheSameBytes) {
-  const CellProgram program = random_cell({.seed = 3, .channels = 7, .height = 9, .width = 8, .reduction = true});
-  for (const int threads : {1, 2, 3}) {
-    const RandomPassOptions pass{.images = 7, .threads = threads};
-    const PassResult first = run_random_pass(program, pass);
-    for (int again = 0; again < 5; ++again) EXPECT_EQ(run_random_pass(program, pass), first) << threads;
+  for (const Precision precision : {Precision::single, Precision::bf16}) {
+    const CellProgram program =
+        random_cell({.seed = 3, .channels = 7, .height = 9, .width = 8, .reduction = true, .precision = precision});
+    for (const int threads : {1, 2, 3}) {
+      const RandomPassOptions pass{.images = 7, .threads = threads};
+      const PassResult first = run_random_pass(program, pass);
+      for (int again = 0; again < 5; ++again) EXPECT_EQ(run_random_pass(program, pass), first) << threads;
+    }
   }
 }
 

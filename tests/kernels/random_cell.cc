@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <memory>
 
 namespace nascent::kernels {
 
@@ -21,6 +22,7 @@ class Builder {
   explicit Builder(const RandomCellOptions& options) : options_(options), random_(options.seed, "random-cell") {}
 
   CellProgram build() {
+    program_.precision = options_.precision;
     program_.inputs = 2;
     const int c = options_.channels;
     for (const int channels : {c, 1 + below(2 * c)}) program_.add_value({channels, options_.height, options_.width});
@@ -151,11 +153,39 @@ int weight_rows(const CellProgram& program) {
   return rows;
 }
 
+// Numbers of either kind, filled from floats or read as floats.
+class NumberArray {
+ public:
+  NumberArray(size_t count, Precision precision)
+      : bytes_(new std::byte[count * bytes_of(precision)]), count_(count), precision_(precision) {}
+  NumberArray(const std::vector<float>& values, Precision precision) : NumberArray(values.size(), precision) {
+    copy_numbers(values.data(), count_, at());
+  }
+
+  Numbers at() const { return {bytes_.get(), precision_}; }
+  Precision precision() const { return precision_; }
+  size_t size() const { return count_; }
+  std::vector<float> floats() const {
+    std::vector<float> values(count_);
+    copy_numbers(at(), count_, values.data());
+    return values;
+  }
+
+ private:
+  std::unique_ptr<std::byte[]> bytes_;
+  size_t count_;
+  Precision precision_;
+};
+
 template <typename Function>
 void for_each_float(const Batch& from, const Batch& to, const Function& function) {
   for (ptrdiff_t i = 0; i < ptrdiff_t{from.images} * from.height * from.width; ++i) {
-    for (int k = 0; k < from.channels; ++k)
-      function(from.data[i * from.pixel + k], to.data ? to.data + i * to.pixel + k : nullptr);
+    for (int k = 0; k < from.channels; ++k) {
+      float x = 0, y = 0;
+      copy_numbers(from.data + (i * from.pixel + k), 1, &x);
+      function(x, to.data ? &y : nullptr);
+      if (to.data) copy_numbers(&y, 1, to.data + (i * to.pixel + k));
+    }
   }
 }
 
@@ -185,11 +215,11 @@ class Pass {
   PassResult run() {
     const ForwardCall call = forward_call();
     const ValueShape& shape = program_.values[program_.outputs[0]];
-    std::vector<float> output(options_.images * shape.pixels() * program_.output_channels());
+    const NumberArray output(options_.images * shape.pixels() * program_.output_channels(), program_.precision);
     CellRun run(std::make_shared<CellProgram>(program_), call);
-    run.forward(output.data());
+    run.forward(output.at());
     if (options_.keep) backward(run, output.size());
-    result_.emplace_back("output", std::move(output));
+    result_.emplace_back("output", output.floats());
     for (size_t k = 0; options_.training && k < program_.norms.size(); ++k) {
       result_.emplace_back(fmt::format("running mean {}", k), means_[k]);
       result_.emplace_back(fmt::format("running variance {}", k), variances_[k]);
@@ -216,8 +246,11 @@ class Pass {
                      .training = options_.training,
                      .keep = options_.keep,
                      .inputs_only = options_.inputs_only};
-    for (int v = 0; v < program_.inputs; ++v)
-      inputs_.push_back(numbers_of_images(program_.values[v].pixels() * program_.values[v].channels));
+    for (int v = 0; v < program_.inputs; ++v) {
+      const bool as_floats = v == 0 && options_.seed % 2 == 0;
+      inputs_.emplace_back(numbers_of_images(program_.values[v].pixels() * program_.values[v].channels),
+                           as_floats ? Precision::single : program_.precision);
+    }
     // Away from zero: with one input channel, a batch norm divides by its weight.
     for (const int64_t elements : program_.parameters) {
       parameters_.push_back(numbers(elements, 0.3));
@@ -232,7 +265,7 @@ class Pass {
     }
     const int rows = weight_rows(program_);
     weights_ = numbers(rows * (options_.weights_per_image ? options_.images : 1), 0.3, 0.5);
-    for (const auto& input : inputs_) call.inputs.push_back(input.data());
+    for (const auto& input : inputs_) call.inputs.push_back(input.at());
     for (const auto& parameter : parameters_) call.parameters.push_back(parameter.data());
     for (size_t k = 0; k < means_.size(); ++k) call.running.push_back({means_[k].data(), variances_[k].data()});
     for (const Unit& unit : program_.units) {
@@ -245,21 +278,23 @@ class Pass {
   }
 
   void backward(CellRun& run, size_t outputs) {
-    const std::vector<float> outer = numbers_of_images(outputs / options_.images);
-    std::vector<std::vector<float>> inputs = inputs_, parameters = parameters_;
+    const NumberArray outer(numbers_of_images(outputs / options_.images), program_.precision);
+    std::vector<NumberArray> inputs;
+    for (const NumberArray& input : inputs_) inputs.emplace_back(input.size(), input.precision());
+    std::vector<std::vector<float>> parameters = parameters_;
     std::vector<float> weights(weights_.size(), 0.0f);
     SampleMoments samples;
-    BackwardCall call{.output_gradient = outer.data()};
+    BackwardCall call{.output_gradient = outer.at()};
     if (options_.samples) call.samples = &samples;
     if (!options_.inputs_only) call.weights = weights.data();
-    for (auto& input : inputs) call.inputs.push_back(input.data());
+    for (auto& input : inputs) call.inputs.push_back(input.at());
     for (auto& parameter : parameters) call.parameters.push_back(options_.inputs_only ? nullptr : parameter.data());
     for (const Unit& unit : program_.units) {
       if (unit.kind == Unit::Kind::plain) call.plain.push_back(plain_backward(parameters[unit.parameters[0]].data()));
     }
     run.backward(call);
     for (size_t i = 0; i < inputs.size(); ++i)
-      result_.emplace_back(fmt::format("gradient of input {}", i), std::move(inputs[i]));
+      result_.emplace_back(fmt::format("gradient of input {}", i), inputs[i].floats());
     if (options_.inputs_only) return;
     for (size_t i = 0; i < parameters.size(); ++i)
       result_.emplace_back(fmt::format("gradient of parameter {}", i), std::move(parameters[i]));
@@ -272,7 +307,8 @@ class Pass {
   const CellProgram& program_;
   RandomPassOptions options_;
   RandomStream random_;
-  std::vector<std::vector<float>> inputs_, parameters_, means_, variances_;
+  std::vector<NumberArray> inputs_;
+  std::vector<std::vector<float>> parameters_, means_, variances_;
   std::vector<float> weights_;
   PassResult result_;
 };

@@ -16,6 +16,7 @@ struct RandomCellOptions {
   bool reduction = false;
   int partial = 1;
   bool plain = true;
+  Precision precision = Precision::single;
 };
 
 // Two inputs of any number of channels, preprocessed; two nodes with two edges of two candidates each: separable,
@@ -33,7 +34,8 @@ struct RandomPassOptions {
   int drawn = 0;             // 0: as many as are run
 };
 
-// What a pass gives, by name. Plain units compute 2 x + b.
+// What a pass gives, by name, as floats. Every other pass is given its first input as floats, whatever the program's
+// precision. Plain units compute 2 x + b.
 using PassResult = std::vector<std::pair<std::string, std::vector<float>>>;
 PassResult run_random_pass(const CellProgram& program, const RandomPassOptions& options);
 

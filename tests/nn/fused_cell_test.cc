@@ -1,4 +1,4 @@
-// The fused engine against its plain twin, in float and in double.
+// The fused engine against its plain twin, in float and in double; in bf16 too.
 #include "nascent/nn/fused_cell.h"
 
 #include <ATen/ATen.h>
@@ -88,8 +88,9 @@ int ops_of(const CellPlan& plan) {
   return 0;
 }
 
-Result run(const Case& test, Engine engine, at::ScalarType type) {
+Result run(const Case& test, Engine engine, at::ScalarType type, Precision precision = Precision::single) {
   const EngineScope scope(engine);
+  const PrecisionScope in_precision(precision);
   Cell cell(test.plan);
   initialise(cell, 5, "torch");
   for (const auto& item : cell.named_parameters()) {  // scales and shifts that are not 1 and 0
@@ -104,8 +105,10 @@ Result run(const Case& test, Engine engine, at::ScalarType type) {
   std::vector<at::Tensor> inputs;
   for (size_t i = 0; i < test.plan.input_shapes.size(); ++i) {
     const Shape& shape = test.plan.input_shapes[i];
+    // As from a stem, and as from another cell.
+    const at::ScalarType input_type = precision == Precision::bf16 && i % 2 == 1 ? at::kBFloat16 : type;
     inputs.push_back(random_tensor({test.images, shape.channels, shape.height, shape.width}, 10 + i)
-                         .to(type)
+                         .to(input_type)
                          .contiguous(at::MemoryFormat::ChannelsLast)
                          .requires_grad_());
   }
@@ -165,6 +168,27 @@ double difference(const at::Tensor& a, const at::Tensor& truth, double floor) {
   return (x - y).norm().item<double>() / std::max({y.norm().item<double>(), floor, 1e-9});
 }
 
+// Half of the distance between a bf16 and the next. A number of an output has been rounded so often at most, see
+// tests/kernels/cell_run_test.cc; and to gradients, which take another way where rounding moves a number across zero or
+// past another one in a max pool, it does what the root of that share says. They are measured by the largest.
+constexpr double kRounding = 1.0 / 512;
+constexpr int kRoundings = 12;
+
+void expect_close_in_bf16(const Case& test, const Result& exact) {
+  const Result mine = run(test, Engine::fused, at::kFloat, Precision::bf16);
+  double largest = 0;
+  for (const auto& [name, gradient] : exact.gradients) largest = std::max(largest, gradient.norm().item<double>());
+  const double limit = kRoundings * kRounding, gradient_limit = 4 * std::sqrt(kRounding);
+  EXPECT_LT(difference(mine.output, exact.output, 0), limit) << "output in bf16";
+  EXPECT_LT(difference(mine.inference, exact.inference, 0), limit) << "output of inference in bf16";
+  for (size_t i = 0; i < exact.gradients.size(); ++i) {
+    const auto& [name, gradient] = exact.gradients[i];
+    EXPECT_LT(difference(mine.gradients[i].second, gradient, largest), gradient_limit) << name << " in bf16";
+  }
+  for (size_t i = 0; i < exact.buffers.size(); ++i)
+    EXPECT_LT(difference(mine.buffers[i].second, exact.buffers[i].second, 0), limit) << exact.buffers[i].first;
+}
+
 // Gradients behind batch norms are differences of nearly equal numbers where there are few pixels; the twin in float
 // shows how much of that is unavoidable: on the same tensor, or, up to a limit, on the worst one of the cell, because
 // which tensor is hit is chance.
@@ -190,6 +214,11 @@ void expect_same(const Case& test) {
           "gradient of " + exact.gradients[i].first);
   for (size_t i = 0; i < exact.buffers.size(); ++i)
     close(fused.buffers[i].second, exact.buffers[i].second, twin.buffers[i].second, exact.buffers[i].first);
+  // Of few numbers, the share that takes another way may be large.
+  constexpr int kEnough = 8;
+  Case larger = test;
+  larger.images = std::max(test.images, kEnough);
+  expect_close_in_bf16(larger, run(larger, Engine::reference, at::kDouble));
 }
 
 std::vector<CellPlan> supernet_cells(const std::string& space, int channels, Shape input, int partial = 1) {
@@ -371,13 +400,49 @@ TEST(FusedCell, IsDeterministic) {
   const int before = at::get_num_threads();
   at::set_num_threads(2);
   const Case test{.name = "twice", .plan = supernet_cells("darts", 8, {3, 8, 8}).front(), .images = 5};
-  const Result first = run(test, Engine::fused, at::kFloat);
-  run({.name = "other", .plan = supernet_cells("nasbench201", 16, {3, 9, 9}).front()}, Engine::fused, at::kFloat);
-  const Result second = run(test, Engine::fused, at::kFloat);
-  EXPECT_TRUE(at::equal(first.output, second.output));
-  for (size_t i = 0; i < first.gradients.size(); ++i)
-    EXPECT_TRUE(at::equal(first.gradients[i].second, second.gradients[i].second)) << first.gradients[i].first;
+  const Case other{.name = "other", .plan = supernet_cells("nasbench201", 16, {3, 9, 9}).front()};
+  for (const Precision precision : {Precision::single, Precision::bf16}) {
+    const Result first = run(test, Engine::fused, at::kFloat, precision);
+    run(other, Engine::fused, at::kFloat, precision);
+    const Result second = run(test, Engine::fused, at::kFloat, precision);
+    EXPECT_TRUE(at::equal(first.output, second.output));
+    for (size_t i = 0; i < first.gradients.size(); ++i)
+      EXPECT_TRUE(at::equal(first.gradients[i].second, second.gradients[i].second)) << first.gradients[i].first;
+  }
   at::set_num_threads(before);
+}
+
+// Whole supernets, where what is rounded in one cell goes through the others: the direction of a step stays.
+TEST(FusedCell, GradientsOfSupernetsInBf16PointWhereThoseInFloatPoint) {
+  for (const auto& [name, partial] : {std::pair("darts", 1), {"darts", 4}, {"nasbench201", 1}}) {
+    const auto space = find_space(name);
+    const int cells = space->skeleton() == "darts" ? 8 : 2;
+    Network network(plan_supernet(*space, {.channels = 16, .cells = cells, .partial = partial}, {3, 32, 32}, 10), 1);
+    const at::Tensor images = random_tensor({16, 3, 32, 32}, 1), labels = at::arange(16).remainder(10);
+    Mixture mixture;
+    std::vector<at::Tensor> architecture;
+    for (const CellChoices& cell : space->cells()) {
+      const auto ops = static_cast<int64_t>(space->ops().size());
+      mixture[cell.type].ops = at::softmax(random_tensor({Space::sites(cell), ops}, 2), 1).requires_grad_();
+      architecture.push_back(mixture[cell.type].ops);
+    }
+    for (const bool weights : {true, false}) {
+      std::vector<at::Tensor> flat;
+      for (const Precision precision : {Precision::single, Precision::bf16}) {
+        const PrecisionScope scope(precision);
+        const at::Tensor loss = at::cross_entropy_loss(network.forward(images, {.mixture = &mixture}).logits, labels);
+        const auto found =
+            torch::autograd::grad({loss}, weights ? network.parameters() : architecture, {}, {}, false, true);
+        std::vector<at::Tensor> parts;
+        for (const at::Tensor& gradient : found) {
+          if (gradient.defined()) parts.push_back(gradient.flatten().to(at::kDouble));
+        }
+        flat.push_back(at::cat(parts));
+      }
+      const double cosine = (flat[0].dot(flat[1]) / (flat[0].norm() * flat[1].norm())).item<double>();
+      EXPECT_GT(cosine, 0.999) << name << ", K=" << partial << (weights ? ", weights" : ", architecture");
+    }
+  }
 }
 
 // A weight that is not a number shows in the logits, whichever it is: a ReLU that made a 0 of it would let a broken

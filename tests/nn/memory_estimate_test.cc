@@ -26,12 +26,18 @@ TEST(MemoryEstimate, IsNearWhatTheEngineTakes) {
   Mixture mixture;
   for (const CellChoices& cell : space->cells())
     mixture[cell.type].ops = at::full({Space::sites(cell), 8}, 0.125).requires_grad_();
-  const size_t before = kernels::block_bytes_in_use();
-  const auto output = network.forward(at::ones({8, 3, 32, 32}), {.mixture = &mixture});
-  const auto held = static_cast<double>(kernels::block_bytes_in_use() - before);
-  const MemoryEstimate estimate = estimate_memory(plan, 8, Engine::fused);
-  EXPECT_GT(estimate.activations, 0.75 * held);
-  EXPECT_LT(estimate.activations, 1.5 * held);
+  std::vector<double> activations;
+  for (const Precision precision : {Precision::single, Precision::bf16}) {
+    const PrecisionScope scope(precision);
+    const size_t before = kernels::block_bytes_in_use();
+    const auto output = network.forward(at::ones({8, 3, 32, 32}), {.mixture = &mixture});
+    const auto held = static_cast<double>(kernels::block_bytes_in_use() - before);
+    const MemoryEstimate estimate = estimate_memory(plan, 8, Engine::fused);
+    EXPECT_GT(estimate.activations, 0.75 * held);
+    EXPECT_LT(estimate.activations, 1.5 * held);
+    activations.push_back(estimate.activations);
+  }
+  EXPECT_LT(activations[1], 0.6 * activations[0]);
 }
 
 // --- what a process takes at most ---
@@ -44,12 +50,14 @@ struct Workload {
   std::string name;
   NetworkPlan plan;
   int batch = 8, running = 0;
+  Precision precision = Precision::single;
 };
 
 std::vector<Workload> workloads() {
   const Genotype darts = find_genotype("darts-v2");
   const auto space = find_space("darts"), cells = find_space("nasbench201");
   return {{"darts", plan_supernet(*space, {}, {3, 32, 32}, 10)},
+          {"darts-bf16", plan_supernet(*space, {}, {3, 32, 32}, 10), 16, 0, Precision::bf16},
           {"pc-darts", plan_supernet(*space, {.partial = 4}, {3, 32, 32}, 10), 24},
           {"nasbench201", plan_supernet(*cells, {}, {3, 32, 32}, 10), 8},
           {"retraining", plan_network(*space, darts, {.cells = 8, .auxiliary = true}, {3, 32, 32}, 10), 12}};
@@ -96,6 +104,7 @@ TEST(MemoryEstimate, DISABLED_Step) {
              1});
   for (const Workload& workload : workloads()) {
     if (workload.name != name) continue;
+    const PrecisionScope scope(workload.precision);
     const MemoryEstimate estimate = estimate_memory(workload.plan, workload.batch, Engine::fused);
     take_step(workload);
     const double peak = peak_memory(), before = estimate.process;
@@ -110,7 +119,7 @@ TEST(MemoryEstimate, DISABLED_Step) {
 }
 
 TEST(MemoryEstimate, IsNearWhatAProcessTakes) {
-  for (const std::string name : {"darts", "pc-darts", "nasbench201", "retraining"}) {
+  for (const std::string name : {"darts", "darts-bf16", "pc-darts", "nasbench201", "retraining"}) {
     const std::string command =
         "NASCENT_WORKLOAD=" + name + " " + std::filesystem::read_symlink("/proc/self/exe").string() +
         " --gtest_also_run_disabled_tests --gtest_filter=MemoryEstimate.DISABLED_Step >/dev/null";

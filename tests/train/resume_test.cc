@@ -13,6 +13,7 @@
 #include "nascent/core/files.h"
 #include "nascent/core/interrupt.h"
 #include "nascent/core/log.h"
+#include "nascent/nn/engine.h"
 #include "train/toy.h"
 
 extern char** environ;
@@ -85,6 +86,22 @@ INSTANTIATE_TEST_SUITE_P(All, Resume,
                          [](const auto& info) {
                            return info.param.first + (info.param.second > 0 ? "WithAverage" : "");
                          });
+
+TEST(ResumedRun, EndsInTheSameBytesInBf16) {
+  const PrecisionScope scope(Precision::bf16);
+  const auto options = options_of("sgd", 0.9);
+  const toy::Folder folder;
+  const std::string expected = whole_run(options, folder.path() / "whole");
+  EXPECT_TRUE(whole_run(options, folder.path() / "again") == expected);
+  for (const int stop : {1, 5, 11}) {
+    CheckpointStore store(folder.path() / std::to_string(stop));
+    EXPECT_THROW(run_job(*toy::trainer(options), {.checkpoints = &store, .stop_after_steps = stop}), Interrupted);
+    run_job(*toy::trainer(options), {.checkpoints = &store, .resume = true});
+    EXPECT_TRUE(final_bytes(store) == expected) << "stopped after step " << stop;
+  }
+  const PrecisionScope in_float(Precision::single);
+  EXPECT_FALSE(whole_run(options, folder.path() / "float") == expected) << "was it bf16?";
+}
 
 TEST(ResumedRun, TheBestModelSurvives) {
   auto options = options_of("sgd", 0.5);
