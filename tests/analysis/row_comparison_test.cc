@@ -91,7 +91,7 @@ TEST(RowComparison, ReadsAndWritesFiles) {
   EXPECT_EQ(found.rows[0].mean.middle, 92);
   EXPECT_EQ(found.rows[1].mean.middle, 83);
   EXPECT_THAT(read_file(path("out.csv")), HasSubstr("\n\"a, b\",2,92.0,91.0,93.0,"));
-  EXPECT_THAT(read_file(path("out.csv")), HasSubstr("\nc,2,83.0,81.0,85.0,2.82842712474619,,,,,,,\n"));
+  EXPECT_THAT(read_file(path("out.csv")), HasSubstr("\nc,2,83.0,81.0,85.0,2.8284271247461903,,,,,,,\n"));
   EXPECT_THAT(read_file(path("out.svg")), HasSubstr(">a, b</text>"));
   options.value = "tset";
   EXPECT_THAT(error_of([&] { compare_rows(options); }), HasSubstr("Did you mean 'test'?"));
