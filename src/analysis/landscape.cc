@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "nascent/core/error.h"
-#include "nascent/run/paired_test.h"
+#include "nascent/core/paired_test.h"
 #include "nascent/table/csv.h"
 
 namespace nascent {

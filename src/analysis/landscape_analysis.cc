@@ -9,8 +9,8 @@
 #include "nascent/core/files.h"
 #include "nascent/core/log.h"
 #include "nascent/core/no_events.h"
+#include "nascent/core/paired_test.h"
 #include "nascent/core/text.h"
-#include "nascent/run/paired_test.h"
 
 namespace nascent {
 namespace {

@@ -72,6 +72,8 @@ NASCENT_REGISTER(Initialiser, "torch", "LibTorch's default: uniform, half-width 
                  });
 NASCENT_REGISTER(Initialiser, "he", "normal, variance 2 / fan in",
                  [](double fan_in, double) { return InitialLaw{.normal = true, .weight = std::sqrt(2 / fan_in)}; });
+NASCENT_REGISTER(Initialiser, "he-fan-out", "normal, variance 2 / fan out",
+                 [](double, double fan_out) { return InitialLaw{.normal = true, .weight = std::sqrt(2 / fan_out)}; });
 NASCENT_REGISTER(Initialiser, "xavier", "normal, variance 2 / (fan in + fan out)", [](double fan_in, double fan_out) {
   return InitialLaw{.normal = true, .weight = std::sqrt(2 / (fan_in + fan_out))};
 });

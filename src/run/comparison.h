@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "nascent/run/paired_test.h"
+#include "nascent/core/paired_test.h"
 #include "nascent/run/run_directory.h"
 
 namespace nascent {

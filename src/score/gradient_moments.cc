@@ -12,13 +12,6 @@ namespace nascent {
 
 namespace {
 
-// (x - mean) / deviation, before scale and shift.
-at::Tensor normalised(const at::Tensor& x, const Trace::Norm& norm) {
-  ChannelValues constant(norm.rate.size());
-  for (size_t c = 0; c < constant.size(); ++c) constant[c] = -norm.rate[c] * norm.mean[c];
-  return combine_channels({{x, norm.rate}}, constant);
-}
-
 at::Tensor over_pixels(const at::Tensor& x) { return x.dim() == 4 ? x.sum({2, 3}) : x; }
 
 class PiecePass {
@@ -28,7 +21,7 @@ class PiecePass {
   void step(const Step& step, const at::Tensor& x, const Trace::Norm& norm, const at::Tensor& gradient) const {
     if (step.bias.defined()) whole(step, "bias", step.bias, over_pixels(gradient));
     if (step.scale.defined()) {
-      whole(step, "weight", step.scale, over_pixels(gradient * normalised(x, norm)));
+      whole(step, "weight", step.scale, scale_gradients(x, norm, gradient));
     }
     if (!step.weight.defined()) return;
     ParameterPiece piece = piece_of(step, "weight", step.weight);

@@ -37,11 +37,12 @@ double count_linear_regions(const Tape& tape, const at::Tensor& images) {
   return static_cast<double>(std::unordered_set<std::string>(codes.begin(), codes.end()).size());
 }
 
-double kernel_condition(const Tape& tape, const at::Tensor& images, KernelGradients gradients) {
+double kernel_condition(const Tape& tape, const at::Tensor& images, KernelGradients gradients,
+                        KernelParameters parameters) {
   if (!tape.is_connected()) return std::numeric_limits<double>::infinity();
   const Trace trace = forward(tape, images);
   const at::Tensor seed = at::ones_like(trace.values[tape.logits()]);
-  const auto eigenvalues = symmetric_eigenvalues(gram_matrix(tape, trace, seed, gradients));
+  const auto eigenvalues = symmetric_eigenvalues(gram_matrix(tape, trace, seed, gradients, parameters));
   return eigenvalues.front() > 0 ? eigenvalues.back() / eigenvalues.front() : std::numeric_limits<double>::infinity();
 }
 

@@ -15,7 +15,8 @@ at::Tensor normal_images(const Shape& shape, int64_t count, uint64_t seed, const
 double count_linear_regions(const Tape& tape, const at::Tensor& images);
 
 // Condition number of the tangent kernel of the sum of each image's logits; infinite where it is singular.
-double kernel_condition(const Tape& tape, const at::Tensor& images, KernelGradients gradients);
+double kernel_condition(const Tape& tape, const at::Tensor& images, KernelGradients gradients,
+                        KernelParameters parameters = KernelParameters::weights);
 
 // Calls `visit` with the sign pattern [N, units] of every ReLU and the number of layers that it stands for.
 using PatternVisitor = std::function<void(const at::Tensor& pattern, int copies)>;

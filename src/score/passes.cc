@@ -243,6 +243,10 @@ class BackwardPass {
 
  private:
   bool wanted(int value) const { return value > Tape::kImage || to_image_; }
+  bool is_visited(const Step& step) const {
+    if (visits_ == Visits::norms && step.kind == StepKind::batch_norm) return true;
+    return step.weight.defined() || (visits_ == Visits::parameters && step.scale.defined());
+  }
 
   void add(int value, const at::Tensor& gradient) {
     at::Tensor& sum = gradients_[value];
@@ -257,7 +261,7 @@ class BackwardPass {
   }
 
   void propagate(size_t i, const Step& step, const at::Tensor& gradient) {
-    if (step.weight.defined() || (visits_ == Visits::parameters && step.scale.defined())) visit_(i, gradient);
+    if (is_visited(step)) visit_(i, gradient);
     if (step.kind == StepKind::zeros) return;
     if (step.kind == StepKind::add || step.kind == StepKind::concat) return spread(step, gradient);
     if (wanted(step.in[0])) add(step.in[0], input_gradient(i, step, gradient));

@@ -38,9 +38,10 @@ enum class Statistics { coupled, constant };
 Trace::Norm running_norm(const Step& step);
 
 // Called at every convolution and linear layer (Visits::weights), and at every affine batch norm too
-// (Visits::parameters), with the gradient of its output.
+// (Visits::parameters), or at every batch norm whether it has a scale of its own or 1 (Visits::norms), with the
+// gradient of its output.
 using WeightVisitor = std::function<void(size_t step, const at::Tensor& gradient)>;
-enum class Visits { weights, parameters };
+enum class Visits { weights, parameters, norms };
 
 // Propagates `seed`, the gradient of the logits [N, classes], down to the first weights; to the image too, and returns
 // its gradient, where `to_image` is set.

@@ -134,18 +134,25 @@ at::Tensor pixel_gram(const Windows& windows, const at::Tensor& pixels) {
   return at::mm(a, a.t()).mul_(at::mm(g, g.t())).view({images, rows, images, rows}).sum({1, 3});
 }
 
+Visits visits_of(KernelParameters parameters) {
+  return parameters == KernelParameters::weights ? Visits::weights : Visits::norms;
+}
+
 // A pass per image. Holds every gradient of every image: for small networks only.
-at::Tensor coupled_gram(const Tape& tape, const Trace& trace, const at::Tensor& seed) {
+at::Tensor coupled_gram(const Tape& tape, const Trace& trace, const at::Tensor& seed, KernelParameters parameters) {
   const int64_t images = seed.size(0);
   std::vector<at::Tensor> rows;
   for (int64_t image = 0; image < images; ++image) {
     at::Tensor own = at::zeros_like(seed);
     own[image].copy_(seed[image]);
     std::vector<at::Tensor> parts;
-    backward(tape, trace, own, Statistics::coupled, [&](size_t i, const at::Tensor& gradient) {
+    const auto keep = [&](size_t i, const at::Tensor& gradient) {
       const Step& step = tape.steps()[i];
-      parts.push_back(weight_gradient(step, trace.values[step.in[0]], gradient).reshape({-1}));
-    });
+      const at::Tensor& x = trace.values[step.in[0]];
+      parts.push_back(step.kind == StepKind::batch_norm ? scale_gradients(x, trace.norms[i], gradient).sum(0)
+                                                        : weight_gradient(step, x, gradient).reshape({-1}));
+    };
+    backward(tape, trace, own, Statistics::coupled, keep, /*to_image=*/false, visits_of(parameters));
     if (parts.empty()) return at::zeros({images, images}, at::kDouble);
     rows.push_back(at::cat(parts));
   }
@@ -155,14 +162,26 @@ at::Tensor coupled_gram(const Tape& tape, const Trace& trace, const at::Tensor& 
 
 }  // namespace
 
-at::Tensor gram_matrix(const Tape& tape, const Trace& trace, const at::Tensor& seed, KernelGradients gradients) {
-  if (gradients == KernelGradients::coupled) return coupled_gram(tape, trace, seed);
+at::Tensor scale_gradients(const at::Tensor& x, const Trace::Norm& norm, const at::Tensor& gradient) {
+  ChannelValues constant(norm.rate.size());
+  for (size_t c = 0; c < constant.size(); ++c) constant[c] = -norm.rate[c] * norm.mean[c];
+  const at::Tensor product = gradient * combine_channels({{x, norm.rate}}, constant);
+  return product.dim() == 4 ? product.sum({2, 3}) : product;
+}
+
+at::Tensor gram_matrix(const Tape& tape, const Trace& trace, const at::Tensor& seed, KernelGradients gradients,
+                       KernelParameters parameters) {
+  if (gradients == KernelGradients::coupled) return coupled_gram(tape, trace, seed, parameters);
   const auto statistics = gradients == KernelGradients::summed ? Statistics::coupled : Statistics::constant;
   at::Tensor gram = at::zeros({seed.size(0), seed.size(0)}, at::kDouble);
-  backward(tape, trace, seed, statistics, [&](size_t i, const at::Tensor& gradient) {
+  const auto add = [&](size_t i, const at::Tensor& gradient) {
     const Step& step = tape.steps()[i];
-    add_gram(step, trace.values[step.in[0]], gradient, gram);
-  });
+    const at::Tensor& x = trace.values[step.in[0]];
+    if (step.kind != StepKind::batch_norm) return add_gram(step, x, gradient, gram);
+    const at::Tensor rows = scale_gradients(x, trace.norms[i], gradient);
+    gram.add_(at::mm(rows, rows.t()));
+  };
+  backward(tape, trace, seed, statistics, add, /*to_image=*/false, visits_of(parameters));
   return gram;
 }
 

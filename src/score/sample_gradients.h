@@ -21,8 +21,16 @@ enum class KernelGradients {
   coupled    // of the image's own logit through all images: a backward pass per image
 };
 
+// What a tangent kernel's gradients are taken by: the weights of convolutions and linear layers, or the scales of batch
+// norms too, also of those that have none (theirs is 1).
+enum class KernelParameters { weights, norm_scales_too };
+
 // Gram matrix [N, N] (double) of the images' gradients of all weights, where the gradient of the logits is `seed`.
-at::Tensor gram_matrix(const Tape& tape, const Trace& trace, const at::Tensor& seed, KernelGradients gradients);
+at::Tensor gram_matrix(const Tape& tape, const Trace& trace, const at::Tensor& seed, KernelGradients gradients,
+                       KernelParameters parameters = KernelParameters::weights);
+
+// The gradients of a batch norm's scale, [N, channels], from its input, its statistics and the gradient of its output.
+at::Tensor scale_gradients(const at::Tensor& x, const Trace::Norm& norm, const at::Tensor& gradient);
 
 // J_i of output channels [first, first + count): [N, count * weights per channel], in an order of its own.
 at::Tensor sample_gradients(const Step& step, const at::Tensor& x, const at::Tensor& gradient, int64_t first,

@@ -57,7 +57,7 @@ class AnalyzeTest : public ProgramTest {
 TEST_F(AnalyzeTest, ListsItsAnalyses) {
   const ProgramOutput output = at_once({"analyze"});
   for (const char* verb : {"topology", "variants", "convergence", "generalisation", "landscape", "variance", "line",
-                           "trajectory", "theory", "rank"}) {
+                           "trajectory", "theory", "rank", "compare"}) {
     EXPECT_THAT(output.out + output.err, HasSubstr(std::string("analyze ") + verb));
     const ProgramOutput help = at_once({"analyze", verb, "--help"});
     EXPECT_EQ(help.exit_code, 0) << verb;
@@ -239,6 +239,19 @@ TEST_F(AnalyzeTest, RankReadsColumns) {
   EXPECT_NEAR(result["agreement"][1]["spearman"].get<double>(), 0.9, 1e-12);
   EXPECT_THAT(bytes("rank.csv"), HasSubstr("estimate,architectures,spearman"));
   refused({"analyze", "rank", path("scores.csv"), "--truth", "truht"}, "Did you mean 'truth'?");
+}
+
+TEST_F(AnalyzeTest, ComparesRowsOfRuns) {
+  write_file(path("runs.csv"), "row,seed,value\na,1,1\na,2,2\na,3,3\na,4,4\nb,1,2\nb,2,3.5\nb,3,4\nb,4,5\n");
+  const Json result = json_of({"analyze", "compare", path("runs.csv"), "--reference", "a", "--plot", path("rows.svg")});
+  EXPECT_EQ(result["rows"][1]["difference"], 1.125);
+  EXPECT_EQ(result["rows"][1]["p"], 0.125);  // 2 of 16 ways
+  EXPECT_EQ(result["rows"][1]["test"], "paired");
+  EXPECT_THAT(bytes("rows.svg"), HasSubstr("</svg>"));
+  const ProgramOutput checked = at_once({"analyze", "compare", path("runs.csv"), "--check", path("runs.csv")});
+  EXPECT_THAT(checked.out, HasSubstr("the same as before"));
+  refused({"analyze", "compare"}, "CSV file");
+  refused({"analyze", "compare", path("runs.csv"), "--reference", "c"}, "There are: a, b.");
 }
 
 // Accuracies with the shared weights of a supernet, as any other column: of rows of a table, and of a file's cells.

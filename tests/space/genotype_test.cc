@@ -13,7 +13,8 @@ namespace {
 using testing::HasSubstr;
 
 TEST(ShippedGenotypes, AllBelongToTheirSpace) {
-  EXPECT_THAT(known_genotypes(), testing::ElementsAre("amoebanet", "darts-v1", "darts-v2", "enas", "nasnet", "snas"));
+  EXPECT_THAT(known_genotypes(), testing::ElementsAre("amoebanet", "darts-v1", "darts-v2", "enas", "gaea-imagenet",
+                                                      "nasnet", "pc-darts", "pc-darts-imagenet", "pr-darts", "snas"));
   for (const std::string& name : known_genotypes()) {
     const Genotype genotype = find_genotype(name);
     EXPECT_NO_THROW(find_space(genotype.space)->validate(genotype)) << name;

@@ -27,11 +27,20 @@ TEST(DartsNetwork, ParametersAsPublished) {
   EXPECT_NEAR(millions(count_parameters(plan_of("enas"))), 3.86, 0.005);
   EXPECT_NEAR(millions(count_parameters(plan_of("amoebanet"))), 3.15, 0.005);
   EXPECT_NEAR(millions(count_parameters(plan_of("nasnet"))), 3.83, 0.005);
+  // Tables of PC-DARTS and PR-DARTS, to one digit.
+  EXPECT_NEAR(millions(count_parameters(plan_of("pc-darts"))), 3.6, 0.05);
+  EXPECT_NEAR(millions(count_parameters(plan_of("pr-darts"))), 3.4, 0.05);
 }
 
 TEST(DartsNetwork, ImageNetAsPublished) {
   const NetworkPlan plan = plan_of("darts-v2", {.skeleton = "darts-imagenet"}, {3, 224, 224}, 1000);
   EXPECT_NEAR(millions(count_parameters(plan)), 4.7, 0.05);
+  const auto millions_of = [](const std::string& name) {
+    return millions(count_parameters(plan_of(name, {.skeleton = "darts-imagenet"}, {3, 224, 224}, 1000)));
+  };
+  EXPECT_NEAR(millions_of("pc-darts"), 5.3, 0.05);
+  EXPECT_NEAR(millions_of("pc-darts-imagenet"), 5.3, 0.05);
+  EXPECT_NEAR(millions_of("gaea-imagenet"), 5.6, 0.05);
   EXPECT_LT(millions(count_multiply_adds(plan)), 574);  // the paper's count, which includes more than convolutions
   EXPECT_GT(millions(count_multiply_adds(plan)), 500);
   EXPECT_EQ(plan.cells.size(), 14u);

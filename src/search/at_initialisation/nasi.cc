@@ -29,6 +29,10 @@ void NasiOptions::declare(OptionTable& table) {
   section.add("temperature", temperature, "temperature of the Gumbel softmax")
       .range(1e-3, 1e3)
       .flag("nasi.temperature");
+  section.add("rounds", rounds, "number of steps of the distribution; the samples are divided among them")
+      .range(1, 1000);
+  section.add("stride", stride, "several rounds: by how much a step moves the logit that moves furthest")
+      .range(1e-3, 1e3);
   section.add("run", run, "straight-through: evaluate all candidates, or only the sampled ones (cheaper, noisier)")
       .one_of({"all", "sampled"})
       .flag("candidates");
@@ -302,9 +306,10 @@ StepReport Nasi::step(int64_t epoch, int64_t step, EventSink& events) {
   const bool penalised = measured.trace > bound;
   const double reward = measured.trace - (penalised ? options_.mu * (measured.trace - bound) : 0);  // R of 6.9
   rewards_ += reward;
+  ++in_round_;
   traces_.push_back(measured.trace);
   // G is this factor times the gradient that was measured: dR / d trace, or how much R is above its mean so far.
-  const double factor = by_likelihood() ? reward - rewards_ / static_cast<double>(traces_.size())
+  const double factor = by_likelihood() ? reward - rewards_ / static_cast<double>(in_round_)
                         : penalised     ? 1 - options_.mu
                                         : 1;
   double square = 0;
@@ -321,6 +326,8 @@ StepReport Nasi::step(int64_t epoch, int64_t step, EventSink& events) {
     }
   }
   events.emit({"step", epoch, done + 1, {{"trace", measured.trace}, {"nu", bound}, {"penalised", penalised}}});
+  const auto round_of = [&](int64_t sample) { return sample * options_.rounds / options_.steps; };
+  if (done + 1 < options_.steps && round_of(done + 1) > round_of(done)) end_round();
   return {.loss = measured.trace, .gradient_norm = norm, .note = fmt::format("trace {:.3g}", measured.trace)};
 }
 
@@ -334,15 +341,46 @@ std::vector<at::Tensor> Nasi::direction() const {
   return parts;
 }
 
-Genotype Nasi::genotype() const {
+// Where this round leads. Of a first one that is the direction itself: alpha_0 = 0, and its length does not change the
+// mode.
+std::vector<at::Tensor> Nasi::next_logits() const {
+  std::vector<at::Tensor> next = direction();
+  double furthest = 0;
+  for (const auto& part : next) furthest = std::max(furthest, part.abs().max().item<double>());
+  const double scale = furthest > 0 ? options_.stride / furthest : 0;
+  const auto now = logits();
+  for (size_t i = 0; i < next.size(); ++i) next[i] = now[i].detach() + next[i] * scale;
+  return next;
+}
+
+void Nasi::set_logits(const std::vector<at::Tensor>& values) {
   at::NoGradGuard no_grad;
   const auto logits = this->logits();
-  const auto direction = this->direction();
-  // alpha_0 = 0, xi = 1: the mode of alpha* is that of Delta*.
-  for (size_t i = 0; i < logits.size(); ++i) at::Tensor(logits[i]).copy_(direction[i]);
+  for (size_t i = 0; i < logits.size(); ++i) at::Tensor(logits[i]).copy_(values[i]);
+}
+
+void Nasi::end_round() {
+  set_logits(next_logits());
+  int64_t size = 0;
+  for (auto& part : moved_) {
+    part.zero_();
+    size += part.numel();
+  }
+  regression_ = RewardRegression(size);
+  largest_ = rewards_ = 0;
+  in_round_ = 0;
+}
+
+Genotype Nasi::genotype() const {
+  const auto logits = next_logits();
   Genotype genotype{space_->name(), {}};
-  for (const NasiCell& cell : cells_) genotype.cells.push_back(cell.mode());
-  for (const auto& values : logits) at::Tensor(values).zero_();
+  size_t first = 0;
+  for (size_t i = 0; i < cells_.size(); ++i) {
+    NasiCell cell(*space_, space_->cells()[i]);
+    at::NoGradGuard no_grad;
+    for (const auto& part : cell.logits()) at::Tensor(part).copy_(logits[first++]);
+    genotype.cells.push_back(cell.mode());
+  }
   space_->validate(genotype);
   return genotype;
 }
@@ -350,17 +388,26 @@ Genotype Nasi::genotype() const {
 void Nasi::save(State& state, const std::string& prefix) const {
   for (size_t i = 0; i < moved_.size(); ++i) state.put(fmt::format("{}moved.{}", prefix, i), moved_[i]);
   if (by_least_squares()) regression_.save(state, prefix + "regression");
-  state.values[prefix + "nasi"] = {largest_, first_nu_, rewards_, traces_};
+  const auto logits = this->logits();
+  for (size_t i = 0; i < logits.size(); ++i) state.put(fmt::format("{}logits.{}", prefix, i), logits[i].detach());
+  state.values[prefix + "nasi"] = {largest_, first_nu_, rewards_, traces_, in_round_};
 }
 
 void Nasi::load(const State& state, const std::string& prefix) {
   for (size_t i = 0; i < moved_.size(); ++i) state.copy_into(fmt::format("{}moved.{}", prefix, i), moved_[i]);
   if (by_least_squares()) regression_.load(state, prefix + "regression");
+  std::vector<at::Tensor> logits;
+  for (const auto& part : this->logits()) {
+    logits.push_back(at::zeros(part.sizes()));
+    state.copy_into(fmt::format("{}logits.{}", prefix, logits.size() - 1), logits.back());
+  }
+  set_logits(logits);
   const Json& values = state.value(prefix + "nasi");
   largest_ = values.at(0);
   first_nu_ = values.at(1);
   rewards_ = values.at(2);
   traces_ = values.at(3).get<std::vector<double>>();
+  in_round_ = values.at(4);
 }
 
 }  // namespace nascent

@@ -1,6 +1,7 @@
 // NASI (Algorithm 6.1 of Shu's thesis): a search without training. Architectures are drawn from a supernet at its
 // initialisation by Gumbel samples of operations and inputs; the gradient of the expected squared norm of the loss
-// gradient, penalised above a bound nu, moves the distribution in one step (6.13); its mode is the result.
+// gradient, penalised above a bound nu, moves the distribution in one step (6.13); its mode is the result. Or in
+// several: one step from the uniform distribution does not find what pays only together with other choices.
 //
 //   Nasi nasi(space, supernet, data.training(data.all(), "nasi"), options, seed);
 //   run_job(nasi, {...});
@@ -37,6 +38,10 @@ struct NasiOptions {
   // same values, which tells apart what the choices of one sample did together, and so needs far fewer samples.
   std::string estimator = "straight-through";
   double temperature = 1;
+  // The samples are divided among so many steps, each from the distribution that the one before led to. A step moves
+  // the logits along the estimated gradient, the one that moves furthest by `stride`.
+  int rounds = 1;
+  double stride = 2;
   // Which candidates a straight-through gradient is taken of: "all", so that it knows what those not drawn would do, or
   // "sampled", cheaper and noisier.
   std::string run = "all";
@@ -107,15 +112,20 @@ class Nasi : public Job {
     double trace = 0;
     std::vector<at::Tensor> gradient;
   };
-  Measured measure(const TensorBatch& batch, const std::string& purpose, uint64_t index, bool with_gradient);
+  virtual Measured measure(const TensorBatch& batch, const std::string& purpose, uint64_t index, bool with_gradient);
   std::vector<at::Tensor> logits() const;
+
+ protected:
+  Mixture sample(const std::string& purpose, uint64_t index, bool run_all) const;
+  std::vector<at::Tensor> likelihood_gradient(const std::string& purpose, uint64_t index) const;
 
  private:
   bool by_likelihood() const { return options_.estimator != "straight-through"; }
   bool by_least_squares() const { return options_.estimator == "least-squares"; }
-  Mixture sample(const std::string& purpose, uint64_t index, bool run_all) const;
-  std::vector<at::Tensor> likelihood_gradient(const std::string& purpose, uint64_t index) const;
   std::vector<at::Tensor> direction() const;
+  std::vector<at::Tensor> next_logits() const;
+  void set_logits(const std::vector<at::Tensor>& values);
+  void end_round();
   double typical(std::vector<double> traces) const;
   double nu() const;
   TensorBatch next_batch();
@@ -127,11 +137,12 @@ class Nasi : public Job {
   uint64_t seed_;
   std::vector<NasiCell> cells_;
   std::vector<at::Tensor> weights_;
-  // State: Delta times T, the regression of R (least squares), the largest gradient norm, nu_0, the traces so far and
-  // the sum of R.
+  // State, besides the logits: Delta times T, the regression of R (least squares), the largest gradient norm, nu_0, the
+  // traces so far, the sum of R, and how many samples these are of in this round.
   std::vector<at::Tensor> moved_;
   RewardRegression regression_;
   double largest_ = 0, first_nu_ = 0, rewards_ = 0;
+  int64_t in_round_ = 0;
   std::vector<double> traces_;
 };
 

@@ -9,6 +9,7 @@
 
 #include "nascent/core/log.h"
 #include "nascent/core/random.h"
+#include "nascent/nn/initialiser.h"
 #include "nascent/nn/network.h"
 #include "nascent/score/linear_regions.h"
 
@@ -20,6 +21,11 @@ void TeNasOptions::declare(OptionTable& table) {
   section.add("kernel-images", batch, "number of images for the tangent kernel").range(2, 4096);
   section.add("kernel-channels", channels, "channels of the network whose tangent kernel is computed").range(1, 1024);
   section.add("region-images", regions, "number of 3x3 patches used to count linear regions").range(2, 1000000);
+  section.add("redraw", redraw, "when networks and images are redrawn: every round, or for every operation")
+      .one_of({"round", "operation"});
+  section.add("kernel-initialiser", initialiser, "initialiser of the network whose tangent kernel is computed")
+      .one_of(Initialiser::Registry::instance().names());
+  section.add("norm-scales", norm_scales, "include the scales of batch norms in the tangent kernel");
 }
 
 std::vector<std::pair<int, int>> pruning_ranks(const std::vector<PruningEffect>& effects) {
@@ -136,17 +142,22 @@ at::Tensor TeNas::draw_patches(uint64_t seed) const {
 }
 
 void TeNas::draw_instances() {
+  const uint64_t operation = options_.redraw == "operation" ? effects_.size() : 0;
   for (int i = 0; i < options_.repeats; ++i) {
-    RandomStream random(setup_.seed, "te-nas", {round_, static_cast<uint64_t>(i)});
+    const auto repeat = static_cast<uint64_t>(i);
+    RandomStream random = operation == 0 ? RandomStream(setup_.seed, "te-nas", {round_, repeat})
+                                         : RandomStream(setup_.seed, "te-nas operation", {round_, repeat, operation});
     const uint64_t seed = random();
-    instances_.push_back(std::make_unique<Instance>(Network(kernel_plan_, seed, "he"), Network(thin_plan_, seed, "he"),
-                                                    draw_images(seed), draw_patches(seed)));
+    instances_.push_back(std::make_unique<Instance>(Network(kernel_plan_, seed, options_.initialiser),
+                                                    Network(thin_plan_, seed, "he"), draw_images(seed),
+                                                    draw_patches(seed)));
     instances_.back()->whole = measure(*instances_.back(), left_);
   }
 }
 
 TeNas::Measures TeNas::measure(const Instance& instance, const Candidates& left) const {
-  return {kernel_condition(Tape(instance.kernel, left), instance.images, setup_.ntk),
+  const auto parameters = options_.norm_scales ? KernelParameters::norm_scales_too : KernelParameters::weights;
+  return {kernel_condition(Tape(instance.kernel, left), instance.images, setup_.ntk, parameters),
           count_linear_regions(Tape(instance.thin, left), instance.patches)};
 }
 
@@ -175,6 +186,7 @@ StepReport TeNas::step(int64_t, int64_t step, EventSink& events) {
              setup_.space->ops()[left_.at(place.type)[place.edge][place.op]], place.edge, place.type,
              100 * effect.kappa_fall, 100 * effect.regions_lost);
   events.emit({"step", 0, step + 1, {{"regions", whole.regions}, {"round", round_ + 1}}});
+  if (options_.redraw == "operation") instances_.clear();
   if (effects_.size() == all.size()) prune(all);
   return {.note = fmt::format("kappa {:.3g}, regions {:.0f}", whole.kappa, whole.regions)};
 }

@@ -16,10 +16,15 @@
 namespace nascent {
 
 struct TeNasOptions {
-  int repeats = 3;                   // initialisations that each change is averaged over
-  int batch = 72;                    // images of the tangent kernel
-  int channels = 3;                  // of the network that the tangent kernel is taken from
-  int regions = 3000;                // patches that linear regions are counted with
+  int repeats = 3;     // initialisations that each change is averaged over
+  int batch = 72;      // images of the tangent kernel
+  int channels = 3;    // of the network that the tangent kernel is taken from
+  int regions = 3000;  // patches that linear regions are counted with
+  // When networks and images are drawn anew: for every round of pruning, so that the effects of all operations are
+  // compared in the same networks, or for every operation, as the authors do.
+  std::string redraw = "round";
+  std::string initialiser = "he";    // of the network that the tangent kernel is taken from; the authors': he-fan-out
+  bool norm_scales = false;          // whether the kernel has the batch norms' scales among its parameters, as theirs
   void declare(OptionTable& table);  // section "te-nas"
 };
 

@@ -221,6 +221,71 @@ TEST(Nasi, LeastSquaresRegressTheRewardsOnTheDrawsAndResumeExactly) {
   EXPECT_EQ(a.serialise(), b.serialise());
 }
 
+// A reward by the operations drawn, in place of the trace. Every 3x3 convolution is worth 1, but on the edge from input
+// to output 0.4; there a shortcut is worth 2 where at least four of the others are such convolutions, and costs 0.5
+// elsewhere.
+class PlantedNasi : public Nasi {
+ public:
+  using Nasi::Nasi;
+
+  static double value(const std::vector<std::string>& ops) {
+    constexpr size_t kShortcut = 3;
+    double convolutions = 0;
+    for (size_t edge = 0; edge < ops.size(); ++edge) convolutions += edge != kShortcut && ops[edge] == "nor_conv_3x3";
+    if (ops[kShortcut] == "nor_conv_3x3") return convolutions + 0.4;
+    if (ops[kShortcut] == "skip_connect") return convolutions + (convolutions >= 4 ? 2 : -0.5);
+    return convolutions;
+  }
+
+  Measured measure(const TensorBatch&, const std::string& purpose, uint64_t index, bool with_gradient) override {
+    const auto space = find_space("nasbench201");
+    std::vector<std::string> ops;
+    const Mixture drawn = sample(purpose, index, false);
+    for (const auto& chosen : drawn.at("cell").active) ops.push_back(space->ops()[chosen[0]]);
+    return {value(ops), with_gradient ? likelihood_gradient(purpose, index) : std::vector<at::Tensor>()};
+  }
+};
+
+std::string planted_search(const std::string& estimator, int rounds) {
+  const auto space = find_space("nasbench201");
+  ImageData data(NasiSearch::data_options(), 1);
+  const NasiOptions options{
+      .steps = 1200, .mu = 0, .constraint = "fixed", .nu = 1, .estimator = estimator, .rounds = rounds};
+  PlantedNasi nasi(space, NasiSearch::make(*space), data.training(data.all(), "nasi"), options, 1);
+  run_job(nasi, {});
+  return to_text(nasi.genotype(), "nasbench201");
+}
+
+TEST(Nasi, SeveralStepsFindWhatPaysOnlyTogetherAndOneStepDoesNot) {
+  // The mean over all cells says that a shortcut costs: four of five convolutions are drawn once in 150.
+  const std::string convolutions =
+      "|nor_conv_3x3~0|+|nor_conv_3x3~0|nor_conv_3x3~1|+|nor_conv_3x3~0|nor_conv_3x3~1|nor_conv_3x3~2|";
+  const std::string shortcut =
+      "|nor_conv_3x3~0|+|nor_conv_3x3~0|nor_conv_3x3~1|+|skip_connect~0|nor_conv_3x3~1|nor_conv_3x3~2|";
+  for (const std::string estimator : {"least-squares", "likelihood-ratio"}) {
+    EXPECT_EQ(planted_search(estimator, 1), convolutions) << estimator;
+    EXPECT_EQ(planted_search(estimator, 6), shortcut) << estimator;
+  }
+}
+
+TEST(Nasi, SeveralStepsResumeExactly) {
+  const NasiOptions options = {.steps = 6, .estimator = "least-squares", .rounds = 3};
+  NasiSearch whole("nasbench201", options), first("nasbench201", options), second("nasbench201", options);
+  whole.run(0, 6);
+  State state, a, b;
+  first.run(0, 3);
+  first.nasi.save(state, "");
+  second.nasi.load(State::parse(state.serialise(), "test"), "");
+  second.run(3, 6);
+  whole.nasi.save(a, "");
+  second.nasi.save(b, "");
+  EXPECT_EQ(a.serialise(), b.serialise());
+  EXPECT_EQ(whole.nasi.genotype(), second.nasi.genotype());
+  // Two steps were taken, each of which moves one logit by the stride, and the third leads to the genotype.
+  EXPECT_GT(whole.nasi.logits()[0].abs().max().item<double>(), 0);
+  EXPECT_LE(whole.nasi.logits()[0].abs().max().item<double>(), 2 * options.stride + 1e-5);
+}
+
 TEST(Nasi, ANodeRetainsItsTwoBestInputsAndOperationsByRank) {
   // Thesis 6.4.2: the two largest p(input) and the two largest p(operation), chosen independently.
   const auto space = find_space("darts-nasi");

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "nascent/core/error.h"
+#include "nascent/core/no_events.h"
 #include "nascent/score/linear_regions.h"
 #include "score/samples.h"
 
@@ -54,6 +55,28 @@ TEST(TeNas, TheConditionNumberAgreesWithAutograd) {
   EXPECT_NEAR(kappa, eigenvalues.back() / eigenvalues.front(), 1e-2 * kappa);
 }
 
+TEST(TeNas, TheKernelWithNormScalesAgreesWithAutograd) {
+  const Sample sample(
+      "|nor_conv_3x3~0|+|avg_pool_3x3~0|nor_conv_1x1~1|+|skip_connect~0|nor_conv_3x3~1|nor_conv_1x1~2|");
+  Network network(sample.plan(), 1, "he");
+  const at::Tensor images = sample.batch(4).images;
+  const at::Tensor logits = network.forward(images).logits;
+  std::vector<at::Tensor> parameters;
+  for (const auto& item : network.named_parameters()) {
+    if (item.key().ends_with("weight")) parameters.push_back(item.value());
+  }
+  std::vector<at::Tensor> rows;
+  for (int64_t i = 0; i < 4; ++i) rows.push_back(testing_score::flat_gradient(logits[i].sum(), parameters));
+  const at::Tensor jacobian = at::stack(rows).to(at::kDouble), expected = at::mm(jacobian, jacobian.t());
+  const Tape tape(network);
+  const Trace trace = forward(tape, images);
+  const auto found = [&](KernelParameters which) {
+    return gram_matrix(tape, trace, at::ones_like(logits), KernelGradients::coupled, which);
+  };
+  EXPECT_TRUE(at::allclose(found(KernelParameters::norm_scales_too), expected, 1e-3, 1e-4));
+  EXPECT_FALSE(at::allclose(found(KernelParameters::weights), expected, 1e-3, 1e-4));
+}
+
 // Where all edges of the thin cell are skips, only the last ReLU is left: it divides images by the signs of their
 // pixels around the mean.
 TEST(TeNas, RegionsOfTheThinCellCanBeCountedByHand) {
@@ -98,6 +121,33 @@ TEST(TeNas, PrunesToAnArchitectureWithAnOperationOnEveryEdge) {
   EXPECT_NO_THROW(setup.space->validate(found));
   EXPECT_EQ(to_text(found, "nasbench201").find("none"), std::string::npos);
   EXPECT_EQ(te_nas(setup, options), found);
+}
+
+// As its authors run it: networks and images of their own for every operation.
+TEST(TeNas, RedrawsForEveryOperationAndResumesExactly) {
+  const Sample sample("nasbench201:0");
+  const TeNasSetup setup{.space = sample.space,
+                         .images = sample.batch(8).images,
+                         .classes = 4,
+                         .ntk = KernelGradients::coupled,
+                         .seed = 1};
+  const TeNasOptions options{.repeats = 1,
+                             .batch = 3,
+                             .channels = 2,
+                             .regions = 20,
+                             .redraw = "operation",
+                             .initialiser = "he-fan-out",
+                             .norm_scales = true};
+  const Genotype found = te_nas(setup, options);
+  EXPECT_NO_THROW(setup.space->validate(found));
+  TeNas first(setup, options), second(setup, options);
+  NoEvents events;
+  for (int64_t step = 0; step < 7; ++step) first.step(0, step, events);
+  State state;
+  first.save(state, "");
+  second.load(State::parse(state.serialise(), "test"), "");
+  for (int64_t step = 7; step < second.steps(); ++step) second.step(0, step, events);
+  EXPECT_EQ(second.genotype(), found);
 }
 
 TEST(TeNas, RefusesOperationsOnNodesAndTooFewImages) {

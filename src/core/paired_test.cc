@@ -1,4 +1,4 @@
-#include "nascent/run/paired_test.h"
+#include "nascent/core/paired_test.h"
 
 #include <cmath>
 #include <numeric>
