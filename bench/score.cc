@@ -129,7 +129,7 @@ int run(int channels, int cells, int count, int threads) {
   options.cache = "none";
   Scorer scorer({.space = space, .network = size, .images = batch, .batch = 64, .classes = 10, .seed = 1}, options);
   start = std::chrono::steady_clock::now();
-  const std::vector<Scores> scores = score_all(scorer, genotypes, threads);
+  const ScoreColumns scores = score_all(scorer, genotypes, threads);
   const double rate = count / seconds_since(start);
   for (int i = 0; i < count; ++i) {
     worst = std::max(worst, std::abs(scores[i].at("grad") - plain[i].grad) / std::max(1e-9, plain[i].grad));

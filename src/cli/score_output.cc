@@ -4,6 +4,7 @@
 #include <map>
 
 #include "nascent/core/correlation.h"
+#include "nascent/core/error.h"
 #include "nascent/score/agreement.h"
 #include "nascent/score/probe.h"
 #include "nascent/table/benchmark_table.h"
@@ -75,14 +76,27 @@ void print_agreement(const Invocation& invocation, const ScoringResult& result, 
   const BenchmarkTable table(options.table);
   const TableSeries accuracy = table.series(parse_measure(options.measure));
   std::vector<double> errors;
-  for (const auto& genotype : result.genotypes) errors.push_back(100 - accuracy.at(table.row(genotype)));
+  std::vector<size_t> places;  // of the architectures that the table knows
+  for (size_t i = 0; i < result.genotypes.size(); ++i) {
+    const auto row = table.complete() ? table.row(result.genotypes[i]) : table.find(result.genotypes[i]);
+    if (!row || (!table.complete() && std::isnan(accuracy.value(*row)))) continue;
+    places.push_back(i);
+    errors.push_back(100 - accuracy.at(*row));
+  }
+  if (places.empty()) {
+    fail(
+        "{} has {} of none of the {} architectures. Without any named, --all or --sample, those of the table are "
+        "scored.",
+        options.table, options.measure, result.genotypes.size());
+  }
   Columns columns;
   for (const auto& metric : result.metrics) {
-    for (const auto& row : result.scores) columns[metric].push_back(as_bound(metric, row.at(metric)));
+    for (const size_t i : places) columns[metric].push_back(as_bound(metric, result.scores.column(metric)[i]));
   }
   const bool with_kappa = columns.contains(kConditionNumber);
   invocation.print(
-      fmt::format("\nAgreement with the error of {}, Spearman / Kendall:\n\n{}", options.measure,
+      fmt::format("\nAgreement with the error of {}{}, Spearman / Kendall:\n\n{}", options.measure,
+                  places.size() < result.genotypes.size() ? fmt::format(" for {} of them", places.size()) : "",
                   "| metric | realisable | + trade-off | + kappa | non-realisable |\n|---|---|---|---|---|"));
   for (const auto& metric : result.metrics) {
     if (low_is_better(metric)) continue;  // the condition number is no metric of its own in the bounds

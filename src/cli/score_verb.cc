@@ -7,6 +7,7 @@
 #include "nascent/core/interrupt.h"
 #include "nascent/core/log.h"
 #include "nascent/score/scoring.h"
+#include "nascent/table/benchmark_table.h"
 
 namespace nascent {
 namespace {
@@ -26,7 +27,8 @@ class ScoreVerb : public Verb {
     auto section = table.section("score", "Training-free scores of architectures.");
     section.add("csv", csv_, "write the scores to this file, one architecture per line");
     section.add("against", agreement_.table,
-                "benchmark table ('nascent table import'): print how the scores agree with its test errors");
+                "benchmark table ('nascent table import'): print how the scores agree with its test errors; its "
+                "architectures are scored where no others are named");
     section.add("measure", agreement_.measure, "accuracy of that table, such as cifar10_test200");
     section.add("bound-tries", agreement_.tries, "pairs (mu, nu) tried for the non-realisable bound").range(1, 100000);
     options_.declare(table);
@@ -34,8 +36,11 @@ class ScoreVerb : public Verb {
 
   Json run(const Invocation& invocation) override {
     options_.genotypes = invocation.arguments;
+    if (options_.genotypes.empty() && !options_.all && options_.sample == 0 && !agreement_.table.empty()) {
+      options_.genotypes = architectures_of(agreement_.table);
+    }
     const ScoringResult result = scored();
-    if (!csv_.empty()) write_scores(csv_, result.metrics, result.genotypes, result.scores);
+    if (!csv_.empty()) write_scores(csv_, result.genotypes, result.scores);
     if (result.genotypes.size() == 1) return print_one(invocation, result);
     invocation.print(fmt::format("{} architectures, {} of them known before; {:.1f} s, {:.1f} a second, {:.0f} MB",
                                  result.genotypes.size(),
@@ -55,6 +60,13 @@ class ScoreVerb : public Verb {
   }
 
  private:
+  static std::vector<std::string> architectures_of(const std::string& file) {
+    const BenchmarkTable table(file);
+    std::vector<std::string> texts;
+    for (size_t row = 0; row < table.rows(); ++row) texts.push_back(to_text(table.genotype(row), "json"));
+    return texts;
+  }
+
   ScoringResult scored() const {
     try {
       return score(options_);

@@ -10,7 +10,9 @@ class TableImportVerb : public Verb {
  public:
   std::string arguments() const override { return "SOURCE"; }
   void declare(OptionTable& table) override {
-    auto section = table.section("table", "A SOURCE is a .csv or .json file or a folder of NATS-Bench records.");
+    auto section = table.section("table",
+                                 "A SOURCE is a .csv or .json file, a .scores file of validations by training, or a "
+                                 "folder of NATS-Bench records.");
     section.add("out", out_, "the table's file");
     section.add("space", space_, "search space of the architectures; empty: that of the first one");
   }

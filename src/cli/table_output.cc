@@ -9,7 +9,7 @@ namespace nascent {
 Json show_table(const Invocation& invocation, const BenchmarkTable& table) {
   invocation.print(fmt::format("table          {}", table.path().string()));
   invocation.print(fmt::format("imported from  {}", table.source()));
-  invocation.print(fmt::format("architectures  {} of the {:.0f} of {}", table.rows(), table.space()->count(),
+  invocation.print(fmt::format("architectures  {} of the {:.16g} of {}", table.rows(), table.space()->count(),
                                table.space()->name()));
   invocation.print(fmt::format("size           {:.2f} MB, {} columns", table.bytes() / 1e6, table.columns().size()));
   Json columns = Json::array();

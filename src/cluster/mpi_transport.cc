@@ -4,6 +4,7 @@
 
 namespace nascent::cluster {
 std::unique_ptr<Transport> mpi_transport() { return nullptr; }
+bool mpi_would_abort() { return false; }
 }  // namespace nascent::cluster
 
 #else
@@ -12,6 +13,7 @@ std::unique_ptr<Transport> mpi_transport() { return nullptr; }
 #include <mpi.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <list>
 
 namespace nascent::cluster {
@@ -112,6 +114,16 @@ class MpiTransport : public Transport {
 }  // namespace
 
 std::unique_ptr<Transport> mpi_transport() { return std::make_unique<MpiTransport>(); }
+
+// Open MPI takes itself for alone under most strange launchers, but gives up under srun without PMIx.
+bool mpi_would_abort() {
+#ifdef OPEN_MPI
+  return std::getenv("SLURM_STEP_NUM_TASKS") != nullptr && std::getenv("PMIX_RANK") == nullptr &&
+         std::getenv("OMPI_COMM_WORLD_SIZE") == nullptr;
+#else
+  return false;
+#endif
+}
 
 }  // namespace nascent::cluster
 

@@ -23,6 +23,13 @@ int usual_threads() {
 namespace {
 
 std::unique_ptr<Transport> join_ranks(const Launch& launch) {
+  if (mpi_would_abort()) {
+    fail(
+        "srun started {} processes, but not in a way in which this nascent's MPI finds them. Use srun --mpi=pmix "
+        "('srun "
+        "--mpi=list' shows whether this Slurm knows it), or mpirun within the allocation.",
+        launch.size);
+  }
   auto transport = mpi_transport();
   if (transport == nullptr) {
     fail(

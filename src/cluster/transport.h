@@ -31,5 +31,7 @@ class Transport {
 
 // By MPI, as one of the ranks that the launcher started. Null where the program was built without.
 std::unique_ptr<Transport> mpi_transport();
+// Whether this MPI would end the process instead of saying that it does not know the launcher.
+bool mpi_would_abort();
 
 }  // namespace nascent::cluster

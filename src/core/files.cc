@@ -11,6 +11,7 @@
 #include <fstream>
 #include <memory>
 #include <sstream>
+#include <utility>
 
 #include "nascent/core/error.h"
 
@@ -100,36 +101,53 @@ bool is_plain_or_missing(const fs::path& path) {
   fail("Cannot write {}: {}.", path.string(), std::strerror(problem));
 }
 
-void write_straight(const fs::path& path, std::string_view bytes) {
-  if (fs::is_directory(path)) fail("Cannot write {}: it is a folder; a file was expected.", path.string());
-  const int descriptor = ::open(path.c_str(), O_WRONLY | O_CLOEXEC);
-  if (descriptor < 0) fail_to_write(path, errno);
-  const bool written = write_all(descriptor, bytes);
-  const int problem = errno;
-  const bool closed = ::close(descriptor) == 0;
-  if (!written || !closed) fail_to_write(path, written ? errno : problem);
-}
-
-void write_beside(const fs::path& path, std::string_view bytes) {
-  const fs::path beside = path.string() + ".partial." + std::to_string(::getpid());
-  const int descriptor = ::open(beside.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-  if (descriptor < 0) fail_to_write(path, errno);
-  const bool written = write_all(descriptor, bytes) && ::fsync(descriptor) == 0;
-  const int problem = errno;
-  ::close(descriptor);
-  if (written && ::rename(beside.c_str(), path.c_str()) == 0) return;
-  const int reason = written ? errno : problem;
-  ::unlink(beside.c_str());
-  fail_to_write(path, reason);
-}
-
 }  // namespace
 
+FileWriter::FileWriter(const fs::path& path) : path_(followed(path)) {
+  const bool plain = is_plain_or_missing(path_);
+  if (fs::is_directory(path_)) fail("Cannot write {}: it is a folder; a file was expected.", path_.string());
+  if (plain && path_.has_parent_path()) make_folders(path_.parent_path());
+  if (plain) beside_ = path_.string() + ".partial." + std::to_string(::getpid());
+  descriptor_ = plain ? ::open(beside_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644)
+                      : ::open(path_.c_str(), O_WRONLY | O_CLOEXEC);
+  if (descriptor_ < 0) fail_to_write(path_, errno);
+}
+
+FileWriter::~FileWriter() {
+  if (descriptor_ < 0) return;
+  ::close(descriptor_);
+  if (!beside_.empty()) ::unlink(beside_.c_str());
+}
+
+void FileWriter::flush() {
+  if (!write_all(descriptor_, waiting_)) fail_to_write(path_, errno);
+  waiting_.clear();
+}
+
+void FileWriter::add(std::string_view bytes) {
+  constexpr size_t kMost = size_t{1} << 20;
+  if (waiting_.size() + bytes.size() > kMost) flush();
+  if (bytes.size() <= kMost) {
+    waiting_ += bytes;
+  } else if (!write_all(descriptor_, bytes)) {
+    fail_to_write(path_, errno);
+  }
+}
+
+void FileWriter::finish() {
+  flush();
+  if (!beside_.empty() && ::fsync(descriptor_) != 0) fail_to_write(path_, errno);
+  const bool closed = ::close(std::exchange(descriptor_, -1)) == 0;
+  if (closed && (beside_.empty() || ::rename(beside_.c_str(), path_.c_str()) == 0)) return;
+  const int reason = errno;
+  if (!beside_.empty()) ::unlink(beside_.c_str());
+  fail_to_write(path_, reason);
+}
+
 void write_file(const fs::path& path, std::string_view bytes) {
-  const fs::path place = followed(path);
-  if (!is_plain_or_missing(place)) return write_straight(place, bytes);
-  if (place.has_parent_path()) make_folders(place.parent_path());
-  write_beside(place, bytes);
+  FileWriter file(path);
+  file.add(bytes);
+  file.finish();
 }
 
 uint32_t crc32(std::string_view bytes) {

@@ -20,6 +20,25 @@ uint64_t most_inflated(uint64_t compressed);
 // Writes `path` by way of a temporary file beside it, flushed to disk before the rename. Links are followed; what is no
 // plain file (a device, a pipe) is written to as it is.
 void write_file(const std::filesystem::path& path, std::string_view bytes);
+// The same for a file that is too long to be in memory at once: written piece by piece, there when it is finished. What
+// is not finished goes away.
+class FileWriter {
+ public:
+  explicit FileWriter(const std::filesystem::path& path);
+  ~FileWriter();
+  FileWriter(const FileWriter&) = delete;
+  FileWriter& operator=(const FileWriter&) = delete;
+
+  void add(std::string_view bytes);
+  void finish();
+
+ private:
+  void flush();
+
+  std::filesystem::path path_, beside_;  // `beside_` "": written where it is
+  int descriptor_ = -1;
+  std::string waiting_{};
+};
 // The folder and those above it, where they are missing; an Error says why they cannot be made.
 void make_folders(const std::filesystem::path& path);
 uint32_t crc32(std::string_view bytes);

@@ -13,7 +13,10 @@ std::vector<Scores> scores_of(const std::vector<std::string>& genotypes, const p
   read_keywords(table, keywords);
   options.genotypes = genotypes;
   const LongWork work;
-  return score(options).scores;
+  const ScoreColumns columns = score(options).scores;
+  std::vector<Scores> all;
+  for (size_t i = 0; i < columns.size(); ++i) all.push_back(columns[i]);
+  return all;
 }
 
 }  // namespace

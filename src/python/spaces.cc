@@ -51,7 +51,8 @@ Genotype decoded(const Encoding& encoding, const Choices& choices) {
 void bind_genotype(py::module_& module) {
   py::class_<Genotype>(module, "Genotype")
       .def_static("parse", parse_genotype, py::arg("text"), py::arg("form") = "", py::arg("space") = "")
-      .def_static("find", find_genotype, py::arg("name"))
+      .def_static(
+          "find", [](const std::string& name) { return find_genotype(name); }, py::arg("name"))
       .def_readonly("space", &Genotype::space)
       .def_property_readonly("forms", text_forms)
       .def("text", genotype_text, py::arg("form") = "")

@@ -9,6 +9,7 @@
 #include <charconv>
 #include <cstring>
 
+#include "nascent/core/checked_lines.h"
 #include "nascent/core/error.h"
 #include "nascent/core/files.h"
 #include "nascent/core/log.h"
@@ -19,17 +20,6 @@ namespace nascent {
 namespace {
 
 constexpr const char* kMagic = "nascent-scores 1 ";
-
-std::string with_checksum(const std::string& body) { return fmt::format("{:08x}\t{}\n", crc32(body), body); }
-
-// The part of a line after its checksum; nothing where they disagree.
-std::optional<std::string> checked(const std::string& line) {
-  const size_t tab = line.find('\t');
-  if (tab == std::string::npos) return std::nullopt;
-  const std::string body = line.substr(tab + 1);
-  if (line.substr(0, tab) != fmt::format("{:08x}", crc32(body))) return std::nullopt;
-  return body;
-}
 
 std::string text_of(double value) { return fmt::format("{}", value); }  // the shortest that reads back the same
 
@@ -46,13 +36,65 @@ std::string body_of(const std::string& key, const Scores& scores) {
   return body;
 }
 
-void read_body(const std::string& body, std::map<std::string, Scores>& table) {
-  const auto fields = split(body, '\t');
-  Scores& scores = table[fields[0]];
-  for (size_t i = 1; i < fields.size(); ++i) {
-    const size_t equals = fields[i].find('=');
-    scores[fields[i].substr(0, equals)] = std::strtod(fields[i].c_str() + equals + 1, nullptr);
+void read_scores(std::string_view body, Scores& scores) {
+  for (size_t tab = body.find('\t'); tab != std::string_view::npos;) {
+    const size_t start = tab + 1, equals = body.find('=', start);
+    tab = body.find('\t', start);
+    if (equals == std::string_view::npos) return;
+    const std::string number(body.substr(equals + 1, tab == std::string_view::npos ? tab : tab - equals - 1));
+    scores[std::string(body.substr(start, equals - start))] = std::strtod(number.c_str(), nullptr);
   }
+}
+
+// Text that stands in JSON as it is.
+bool is_plain(const std::string& text) {
+  return std::all_of(text.begin(), text.end(), [](char c) { return c >= ' ' && c < '\x7f' && c != '"' && c != '\\'; });
+}
+
+bool is_plain(const Genotype& genotype) {
+  return is_plain(genotype.space) && std::all_of(genotype.cells.begin(), genotype.cells.end(),
+                                                 [](const CellGenotype& cell) { return is_plain(cell.type); });
+}
+
+void append_node(std::string& text, const GenotypeNode& node) {
+  text += '{';
+  if (!node.op.empty()) (text += "\"op\":\"").append(node.op) += "\",";
+  text += "\"edges\":[";
+  for (size_t i = 0; i < node.edges.size(); ++i) {
+    const GenotypeEdge& edge = node.edges[i];
+    if (i > 0) text += ',';
+    const bool plain = !node.op.empty() && edge.op == "skip_connect";
+    if (!plain) (text += "[\"").append(edge.op) += "\",";
+    text += std::to_string(edge.from);
+    if (!plain) text += ']';
+  }
+  text += "]}";
+}
+
+void append_cell(std::string& text, const CellGenotype& cell) {
+  (text += "{\"type\":\"").append(cell.type) += "\",\"inputs\":";
+  text += std::to_string(cell.inputs) + ",\"nodes\":[";
+  for (size_t i = 0; i < cell.nodes.size(); ++i) {
+    if (i > 0) text += ',';
+    append_node(text, cell.nodes[i]);
+  }
+  text += "],\"output\":[";
+  for (size_t i = 0; i < cell.output.size(); ++i) {
+    if (i > 0) text += ',';
+    text += std::to_string(cell.output[i]);
+  }
+  text += "]}";
+}
+
+// The JSON form in one line, written down directly: every look-up begins with it.
+std::string one_line(const Genotype& genotype) {
+  std::string text = "{\"space\":\"" + genotype.space + "\",\"cells\":[";
+  text.reserve(1024);
+  for (size_t i = 0; i < genotype.cells.size(); ++i) {
+    if (i > 0) text += ',';
+    append_cell(text, genotype.cells[i]);
+  }
+  return text += "]}";
 }
 
 }  // namespace
@@ -67,7 +109,7 @@ std::string ScoreCache::key(const Genotype& genotype) {
   }
   const std::string form = text_forms(sorted).back();
   if (form == "nasbench201") return to_text(sorted, form);
-  return Json::parse(to_text(sorted, "json")).dump();
+  return is_plain(sorted) ? one_line(sorted) : Json::parse(to_text(sorted, "json")).dump();
 }
 
 ScoreCache::ScoreCache(const std::filesystem::path& folder, const std::string& space, const Json& settings)
@@ -86,6 +128,7 @@ ScoreCache::ScoreCache(const std::filesystem::path& folder, const std::string& s
 }
 
 ScoreCache::~ScoreCache() {
+  keep_index();
   if (file_ >= 0) ::close(file_);
   if (ahead_file_ >= 0) ::close(ahead_file_);
   std::error_code none;  // another process may have done so
@@ -100,53 +143,92 @@ void ScoreCache::read_ahead() {
   const std::string bytes = read_file(ahead_path());
   const size_t end = bytes.rfind('\n') + 1;
   if (end < bytes.size()) std::filesystem::resize_file(ahead_path(), end);
-  for (const auto& line : split(bytes.substr(0, end), '\n')) {
-    if (const auto body = checked(line)) read_body(*body, ahead_);
+  for (CheckedLines lines(bytes); lines.next();) {
+    if (lines.good()) read_scores(lines.body(), ahead_[std::string(LineIndex::key_of(lines.body()))]);
   }
-  const auto added = [&](const auto& entry) {
-    const auto known = known_.find(entry.first);
-    return known != known_.end() && std::all_of(entry.second.begin(), entry.second.end(),
-                                                [&](const auto& score) { return known->second.contains(score.first); });
-  };
-  std::erase_if(ahead_, added);
+  std::erase_if(ahead_, [&](const auto& entry) {
+    const Scores known = find_line(entry.first);
+    return std::all_of(entry.second.begin(), entry.second.end(),
+                       [&](const auto& score) { return known.contains(score.first); });
+  });
 }
 
 void ScoreCache::read() {
-  const std::string bytes = read_file(path_);
-  const size_t end = bytes.rfind('\n') + 1;  // 0 where there is no line
-  if (end < bytes.size() && ftruncate(file_, static_cast<off_t>(end)) != 0) {
+  const MappedFile file(path_);
+  index_ = std::make_unique<LineIndex>(path_.string() + ".index");
+  CheckedLines lines(file.bytes());
+  if (!lines.next()) {  // new, or its first line was cut short
+    if (ftruncate(file_, 0) != 0) fail("Cannot begin {} anew: {}.", path_.string(), std::strerror(errno));
+    return append(file_, path_, checked_line(header_));
+  }
+  if (!lines.good() || lines.body() != header_) {
+    fail("{} is not a file of scores for these settings. Move it away, or choose another folder with --cache.",
+         path_.string());
+  }
+  index_->read(file);
+  if (index_->end() < file.bytes().size() && ftruncate(file_, static_cast<off_t>(index_->end())) != 0) {
     fail("Cannot mend the last line of {}: {}.", path_.string(), std::strerror(errno));
   }
-  if (end == 0) return append(file_, path_, with_checksum(header_));
-  int damaged = 0;
-  bool first = true;
-  for (const auto& line : split(bytes.substr(0, end - 1), '\n')) {
-    const auto body = checked(line);
-    if (first && (!body || *body != header_)) {
-      fail("{} is not a file of scores for these settings. Move it away, or choose another folder with --cache.",
-           path_.string());
-    }
-    if (!first && !body) ++damaged;
-    if (!first && body) read_body(*body, known_);
-    first = false;
+  if (index_->damaged() > 0) {
+    log::warning("{}: {} damaged lines skipped; what they held is computed again.", path_.string(), index_->damaged());
   }
-  if (damaged > 0)
-    log::warning("{}: {} damaged lines skipped; what they held is computed again.", path_.string(), damaged);
+}
+
+void ScoreCache::keep_index() noexcept {
+  if (!index_) return;
+  try {
+    flock(file_, LOCK_EX);
+    index_->keep(MappedFile(path_));
+    flock(file_, LOCK_UN);
+  } catch (const std::exception& error) {
+    log::debug("{}", error.what());  // the next one to open the file reads it anew
+  }
+}
+
+std::string ScoreCache::line_at(uint64_t offset) const {
+  constexpr size_t kUsual = 1024;
+  std::string line;
+  for (size_t feed = std::string::npos; feed == std::string::npos; feed = line.find('\n')) {
+    const size_t known = line.size();
+    line.resize(known + kUsual);
+    const ssize_t count = ::pread(file_, line.data() + known, kUsual, static_cast<off_t>(offset + known));
+    if (count <= 0) return "";
+    line.resize(known + static_cast<size_t>(count));
+  }
+  return line;
+}
+
+// Later lines win. What is damaged is not known.
+Scores ScoreCache::find_line(const std::string& key) const {
+  Scores scores;
+  for (const uint64_t offset : index_->find(key)) {
+    const std::string bytes = line_at(offset);
+    CheckedLines line(bytes);
+    if (line.next() && line.good() && LineIndex::key_of(line.body()) == key) read_scores(line.body(), scores);
+  }
+  return scores;
 }
 
 Scores ScoreCache::find(const Genotype& genotype) const {
+  const std::string name = key(genotype);
   const std::lock_guard lock(mutex_);
-  const auto it = known_.find(key(genotype));
-  return it == known_.end() ? Scores() : it->second;
+  if (index_) return find_line(name);
+  const auto it = memory_.find(name);
+  return it == memory_.end() ? Scores() : it->second;
 }
 
 void ScoreCache::add(const Genotype& genotype, const Scores& scores) {
   const std::string name = key(genotype);
   const std::lock_guard lock(mutex_);
-  Scores& known = known_[name];
-  for (const auto& [metric, value] : scores) known[metric] = value;
-  if (file_ >= 0) append(file_, path_, with_checksum(body_of(name, scores)));
   ahead_.erase(name);
+  if (!index_) {
+    for (const auto& [metric, value] : scores) memory_[name][metric] = value;
+    return;
+  }
+  const std::string line = checked_line(body_of(name, scores));
+  append(file_, path_, line);
+  index_->add(name, static_cast<uint64_t>(::lseek(file_, 0, SEEK_CUR)) - line.size());
+  if (index_->is_long()) keep_index();
 }
 
 void ScoreCache::keep_ahead(const Genotype& genotype, const Scores& scores) {
@@ -156,7 +238,7 @@ void ScoreCache::keep_ahead(const Genotype& genotype, const Scores& scores) {
   ahead_[name] = scores;
   if (ahead_file_ < 0) ahead_file_ = ::open(ahead_path().c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0644);
   if (ahead_file_ < 0) fail("Cannot write {}: {}.", ahead_path().string(), std::strerror(errno));
-  append(ahead_file_, ahead_path(), with_checksum(body_of(name, scores)));
+  append(ahead_file_, ahead_path(), checked_line(body_of(name, scores)));
 }
 
 Scores ScoreCache::find_ahead(const Genotype& genotype) const {

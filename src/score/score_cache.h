@@ -1,18 +1,20 @@
 // Scores on disk: one file per space, data and settings, to which every scored architecture adds a line. Later runs and
-// searches with the same settings read them instead of computing them again. Format: docs/formats.md.
+// searches with the same settings read them instead of computing them again. Of the file only an index is in memory,
+// and of that the larger part on disk, so that it may hold millions. Format: docs/formats.md.
 #pragma once
 
 #include <filesystem>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <string>
 
+#include "nascent/core/line_index.h"
 #include "nascent/core/options.h"
+#include "nascent/score/score_columns.h"
 #include "nascent/space/genotype.h"
 
 namespace nascent {
-
-using Scores = std::map<std::string, double>;  // by metric
 
 class ScoreCache {
  public:
@@ -35,7 +37,6 @@ class ScoreCache {
   // What was kept so and not added since, also by an earlier process.
   Scores find_ahead(const Genotype& genotype) const;
 
-  size_t size() const { return known_.size(); }
   const std::filesystem::path& path() const { return path_; }  // "" in memory
 
   // The architecture as one line of text; the same for any order of a node's edges.
@@ -46,13 +47,19 @@ class ScoreCache {
 
   void read();
   void read_ahead();
+  Scores find_line(const std::string& key) const;
+  // The line at an offset of the file, without its line feed; "" where there is none.
+  std::string line_at(uint64_t offset) const;
+  void keep_index() noexcept;
   std::filesystem::path ahead_path() const;
 
   std::filesystem::path path_;
   std::string header_;
   int file_ = -1, ahead_file_ = -1;
   mutable std::mutex mutex_;
-  Table known_, ahead_;
+  std::unique_ptr<LineIndex> index_;  // of the file
+  Table memory_;                      // scores that are in no file
+  Table ahead_;
 };
 
 }  // namespace nascent

@@ -153,8 +153,7 @@ Scores Scorer::known_ahead(const Genotype& genotype) const {
   return all;
 }
 
-std::vector<std::string> Scorer::missing(const Genotype& genotype) const {
-  const Scores found = known(genotype);
+std::vector<std::string> Scorer::missing(const Scores& found) const {
   std::vector<std::string> names;
   for (const auto& metric : metrics_) {
     if (!found.contains(metric)) names.push_back(metric);
@@ -189,7 +188,7 @@ void Scorer::keep_ahead(const Genotype& genotype, const Scores& scores) {
 }
 
 Scores Scorer::scores(const Genotype& genotype) {
-  if (const auto metrics = missing(genotype); !metrics.empty()) add(genotype, compute(genotype, metrics));
+  if (const auto metrics = missing(known(genotype)); !metrics.empty()) add(genotype, compute(genotype, metrics));
   return known(genotype);
 }
 
@@ -225,36 +224,40 @@ Scores parse_scores(const std::string& text) {
   return scores;
 }
 
-// A piece is the place of an architecture and the metrics that are not known of it: "12<tab>grad,snip".
+// A piece is the place of an architecture, with the metrics that are not known of it where they are not all: "12",
+// "12<tab>grad,snip".
 class ScoringPieces : public cluster::Helper {
  public:
-  ScoringPieces(const Scorer& scorer, const std::vector<Genotype>& genotypes)
-      : scorer_(scorer), genotypes_(genotypes) {}
+  ScoringPieces(const Scorer& scorer, const Architectures& architectures)
+      : scorer_(scorer), architectures_(architectures) {}
 
-  static std::string describe(size_t place, const std::vector<std::string>& metrics) {
-    return fmt::format("{}\t{}", place, join(metrics, ","));
+  std::string describe(size_t place, const std::vector<std::string>& metrics) const {
+    const std::string number = std::to_string(place);
+    return metrics == scorer_.metrics() ? number : number + "\t" + join(metrics, ",");
   }
 
   std::string digest() const override { return scorer_.digest(); }
   void start_thread() override { at::set_num_threads(1); }  // of this thread
   std::string piece(const std::string& description) override {
     const auto fields = split(description, '\t');
-    return text_of_scores(scorer_.compute(genotypes_.at(std::stoul(fields.at(0))), split(fields.at(1), ',')));
+    return text_of_scores(scorer_.compute(architectures_[std::stoul(fields.at(0))],
+                                          fields.size() > 1 ? split(fields[1], ',') : scorer_.metrics()));
   }
 
  private:
   const Scorer& scorer_;
-  const std::vector<Genotype>& genotypes_;
+  const Architectures& architectures_;
 };
 
 // Architectures are done by whoever is free, and added to the cache in their order: what comes early waits for its
 // turn.
 class ScoringTeam {
  public:
-  ScoringTeam(Scorer& scorer, const std::vector<Genotype>& genotypes, const ScoringHelp* help)
+  ScoringTeam(Scorer& scorer, const Architectures& architectures, const ScoringHelp* help)
       : scorer_(scorer),
-        genotypes_(genotypes),
-        pieces_(scorer, genotypes),
+        architectures_(architectures),
+        results_(scorer.metrics(), architectures.size()),
+        pieces_(scorer, architectures),
         farm_(
             "score", help == nullptr ? Json::object() : help->opening, pieces_,
             [this](int64_t piece, const std::string& result) {
@@ -263,35 +266,40 @@ class ScoringTeam {
             },
             help == nullptr ? "" : help->log, /*alone=*/help == nullptr) {
     find_missing();
-    const auto all = static_cast<int64_t>(genotypes.size());
+    const auto all = static_cast<int64_t>(architectures.size());
     progress_ = std::make_unique<Progress>("score", all, all - static_cast<int64_t>(computed_.size()));
   }
 
-  std::vector<Scores> run(int threads) {
+  ScoreColumns run(int threads) {
     farm_.run(threads);
     progress_->finish();
-    std::vector<Scores> results;
-    results.reserve(genotypes_.size());
-    for (const Genotype& genotype : genotypes_) results.push_back(scorer_.known(genotype));
-    return results;
+    for (const size_t place : unknown_) results_.set(place, scorer_.known(architectures_[place]));
+    return std::move(results_);
   }
+
+  int64_t unknown() const { return static_cast<int64_t>(unknown_.size()); }
 
  private:
   // Each architecture once, also where it was drawn twice.
   void find_missing() {
-    std::set<std::string> seen;
+    std::set<Hash128> seen;
     std::vector<std::pair<size_t, Scores>> early;  // done by a process that was stopped before their turn
-    for (size_t i = 0; i < genotypes_.size(); ++i) {
-      const auto metrics = scorer_.missing(genotypes_[i]);
-      if (metrics.empty() || !seen.insert(ScoreCache::key(genotypes_[i])).second) continue;
+    for (size_t i = 0; i < architectures_.size(); ++i) {
+      const Genotype genotype = architectures_[i];
+      const Scores known = scorer_.known(genotype);
+      results_.set(i, known);
+      const auto metrics = scorer_.missing(known);
+      if (metrics.empty()) continue;
+      unknown_.push_back(i);
+      if (!seen.insert(hash128(ScoreCache::key(genotype))).second) continue;
       missing_.push_back(i);
-      Scores ahead = scorer_.known_ahead(genotypes_[i]);
+      Scores ahead = scorer_.known_ahead(genotype);
       const bool whole = std::all_of(metrics.begin(), metrics.end(), [&](const auto& m) { return ahead.contains(m); });
       if (whole) {
         early.emplace_back(missing_.size() - 1, std::move(ahead));
       } else {
         computed_.push_back(missing_.size() - 1);
-        farm_.add(ScoringPieces::describe(i, metrics));
+        farm_.add(pieces_.describe(i, metrics));
       }
     }
     for (auto& [turn, scores] : early) waiting_[turn] = std::move(scores);
@@ -299,23 +307,25 @@ class ScoringTeam {
   }
 
   void keep(size_t turn, Scores scores) {
-    if (turn != turn_) scorer_.keep_ahead(genotypes_[missing_[turn]], scores);
+    if (turn != turn_) scorer_.keep_ahead(architectures_[missing_[turn]], scores);
     waiting_[turn] = std::move(scores);
     add_those_whose_turn_it_is();
   }
 
   void add_those_whose_turn_it_is() {
     while (!waiting_.empty() && waiting_.begin()->first == turn_) {
-      scorer_.add(genotypes_[missing_[turn_++]], waiting_.begin()->second);
+      scorer_.add(architectures_[missing_[turn_++]], waiting_.begin()->second);
       waiting_.erase(waiting_.begin());
     }
   }
 
   Scorer& scorer_;
-  const std::vector<Genotype>& genotypes_;
+  const Architectures& architectures_;
+  ScoreColumns results_;
   ScoringPieces pieces_;
   cluster::Farm farm_;
-  std::vector<size_t> missing_;       // places of the architectures that the cache does not know, in their order
+  std::vector<size_t> unknown_;       // places of the architectures of which not all was known
+  std::vector<size_t> missing_;       // the same without those drawn again
   std::vector<size_t> computed_;      // which of these the farm does, by piece
   std::map<size_t, Scores> waiting_;  // done before their turn
   size_t turn_ = 0;                   // of the one that is added next
@@ -324,16 +334,17 @@ class ScoringTeam {
 
 }  // namespace
 
-std::unique_ptr<cluster::Helper> scoring_helper(Scorer& scorer, const std::vector<Genotype>& genotypes) {
-  return std::make_unique<ScoringPieces>(scorer, genotypes);
+std::unique_ptr<cluster::Helper> scoring_helper(Scorer& scorer, const Architectures& architectures) {
+  return std::make_unique<ScoringPieces>(scorer, architectures);
 }
 
-std::vector<Scores> score_all(Scorer& scorer, const std::vector<Genotype>& genotypes, int threads,
-                              const ScoringHelp* help) {
+ScoreColumns score_all(Scorer& scorer, const Architectures& architectures, int threads, const ScoringHelp* help,
+                       int64_t* computed) {
   if (threads == 0) threads = cluster::usual_threads();
   use_threads(1);  // for BLAS, whose setting is the process's
-  ScoringTeam team(scorer, genotypes, help);
-  auto results = team.run(threads);
+  ScoringTeam team(scorer, architectures, help);
+  ScoreColumns results = team.run(threads);
+  if (computed != nullptr) *computed = team.unknown();
   use_threads(threads);
   return results;
 }

@@ -10,6 +10,7 @@
 
 #include "nascent/cluster/farm.h"
 #include "nascent/data/image_data.h"
+#include "nascent/score/architectures.h"
 #include "nascent/score/probe.h"
 #include "nascent/score/score_cache.h"
 #include "nascent/score/score_options.h"
@@ -35,10 +36,10 @@ class Scorer {
 
   // Computes what is not known yet. May be called from several threads.
   Scores scores(const Genotype& genotype);
-  bool knows(const Genotype& genotype) const { return missing(genotype).empty(); }
+  bool knows(const Genotype& genotype) const { return missing(known(genotype)).empty(); }
 
-  // The same in steps, for work that is spread. Metrics asked for that the cache does not know of it:
-  std::vector<std::string> missing(const Genotype& genotype) const;
+  // The same in steps, for work that is spread. Metrics asked for that are not among those known of it:
+  std::vector<std::string> missing(const Scores& known) const;
   // computes these, from the architecture alone;
   Scores compute(const Genotype& genotype, const std::vector<std::string>& metrics) const;
   // adds them to the cache, or keeps them until their turn has come (ScoreCache::keep_ahead).
@@ -84,10 +85,10 @@ struct ScoringHelp {
 
 // Scores every architecture, one per thread and rank at a time, with a progress bar; throws Interrupted after Ctrl-C,
 // when what was finished is kept. The cache gets its lines in the order of the architectures. Without `help` this
-// process works alone.
-std::vector<Scores> score_all(Scorer& scorer, const std::vector<Genotype>& genotypes, int threads,
-                              const ScoringHelp* help = nullptr);
+// process works alone. `computed`, where given, gets the number of those that were not known before.
+ScoreColumns score_all(Scorer& scorer, const Architectures& architectures, int threads,
+                       const ScoringHelp* help = nullptr, int64_t* computed = nullptr);
 // Does pieces of that work on another rank: made from what `opening` says.
-std::unique_ptr<cluster::Helper> scoring_helper(Scorer& scorer, const std::vector<Genotype>& genotypes);
+std::unique_ptr<cluster::Helper> scoring_helper(Scorer& scorer, const Architectures& architectures);
 
 }  // namespace nascent

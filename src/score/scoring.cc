@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "nascent/cluster/ranks.h"
+#include "nascent/core/csv_field.h"
 #include "nascent/core/error.h"
 #include "nascent/core/files.h"
 #include "nascent/core/text.h"
@@ -32,16 +33,9 @@ Json json_number(double value) {
   return fmt::format("{}", value);
 }
 
-// Quoted, as text forms contain commas.
-std::string quoted(const std::string& text) {
-  std::string result = "\"";
-  for (const char c : text) result += c == '"' ? std::string("\"\"") : std::string(1, c);
-  return result + "\"";
-}
-
 struct Task {
   std::shared_ptr<const Space> space;
-  std::vector<Genotype> genotypes;
+  Architectures genotypes;
 };
 
 Task task_of(const ScoringOptions& options) {
@@ -54,17 +48,17 @@ Task task_of(const ScoringOptions& options) {
   }
   if (options.genotypes.empty()) {
     const auto space = find_space(options.space);
-    return {space, options.all ? whole_space(*space)
-                               : sampled(*space, options.sample, static_cast<uint64_t>(options.run.seed))};
+    return {space, options.all ? Architectures::all(space)
+                               : Architectures::sample(space, options.sample, static_cast<uint64_t>(options.run.seed))};
   }
-  Task task{space_of_genotype(options.genotypes[0]), {}};
+  std::vector<Genotype> list;
   for (const auto& name : options.genotypes) {
-    task.genotypes.push_back(find_genotype(name));
-    if (task.genotypes.back().space == task.genotypes[0].space) continue;
+    list.push_back(find_genotype(name));
+    if (list.back().space == list[0].space) continue;
     fail("nascent score: '{}' is of space '{}' and '{}' of '{}'; score them one space at a time.", options.genotypes[0],
-         task.genotypes[0].space, name, task.genotypes.back().space);
+         list[0].space, name, list.back().space);
   }
-  return task;
+  return {space_of_genotype(options.genotypes[0]), std::move(list)};
 }
 
 // Scores pieces of the same work on another rank. Only rank 0 keeps what it finds.
@@ -119,9 +113,10 @@ ScoringHelp help_for(ScoringOptions options, const Scorer& scorer) {
 
 Json ScoringResult::to_json() const {
   Json json = {{"architectures", genotypes.size()}, {"computed", computed}, {"seconds", seconds}};
-  for (size_t i = 0; i < genotypes.size(); ++i) {
+  constexpr size_t kMost = 100'000;
+  for (size_t i = 0; genotypes.size() <= kMost && i < genotypes.size(); ++i) {
     Json entry = {{"architecture", ScoreCache::key(genotypes[i])}};
-    for (const auto& metric : metrics) entry[metric] = json_number(scores[i].at(metric));
+    for (const auto& metric : metrics) entry[metric] = json_number(scores.column(metric)[i]);
     json["scores"].push_back(std::move(entry));
   }
   return json;
@@ -136,18 +131,17 @@ ScoringResult score(const ScoringOptions& options) {
                 options.score);
   cluster::require_work(static_cast<int64_t>(task.genotypes.size()), "architectures");
   const auto start = std::chrono::steady_clock::now();
-  const int64_t known = std::count_if(task.genotypes.begin(), task.genotypes.end(),
-                                      [&](const Genotype& genotype) { return scorer.knows(genotype); });
   ScoringResult result;
   result.metrics = scorer.metrics();
   if (task.genotypes.size() == 1) {
-    result.scores = {scorer.scores(task.genotypes[0])};
+    result.computed = scorer.knows(task.genotypes[0]) ? 0 : 1;
+    result.scores = ScoreColumns(scorer.metrics(), 1);
+    result.scores.set(0, scorer.scores(task.genotypes[0]));
   } else {
     const ScoringHelp help = help_for(options, scorer);
-    result.scores = score_all(scorer, task.genotypes, options.run.threads, &help);
+    result.scores = score_all(scorer, task.genotypes, options.run.threads, &help, &result.computed);
   }
   result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  result.computed = static_cast<int64_t>(task.genotypes.size()) - known;
   result.caches = scorer.cache_paths();
   result.genotypes = std::move(task.genotypes);
   return result;
@@ -163,46 +157,23 @@ ScorerSetup scorer_setup(const std::shared_ptr<const Space>& space, const Networ
           .seed = seed};
 }
 
-std::vector<Genotype> whole_space(const Space& space) {
-  constexpr double kMost = 1e7;
-  if (space.count() > kMost) {
-    fail("The space '{}' has {:.2g} architectures, too many to score all. Use --sample.", space.name(), space.count());
-  }
-  std::vector<Genotype> genotypes;
-  space.enumerate([&](const Genotype& genotype) {
-    genotypes.push_back(genotype);
-    return true;
-  });
-  return genotypes;
-}
-
-std::vector<Genotype> sampled(const Space& space, int64_t count, uint64_t seed) {
-  std::vector<Genotype> genotypes;
-  for (int64_t i = 0; i < count; ++i) {
-    RandomStream random(seed, "sample", {static_cast<uint64_t>(i)});
-    genotypes.push_back(space.sample(random));
-  }
-  return genotypes;
-}
-
-size_t best_by(const std::string& metric, const std::vector<Scores>& scores) {
+size_t best_by(const std::string& metric, const ScoreColumns& scores) {
   const bool low = Metric::Registry::instance().at(metric).facts.lower_is_better;
-  const auto best = std::max_element(scores.begin(), scores.end(), [&](const Scores& a, const Scores& b) {
-    return low ? a.at(metric) > b.at(metric) : a.at(metric) < b.at(metric);
-  });
-  return static_cast<size_t>(best - scores.begin());
+  const std::vector<double>& values = scores.column(metric);
+  const auto best =
+      std::max_element(values.begin(), values.end(), [&](double a, double b) { return low ? a > b : a < b; });
+  return static_cast<size_t>(best - values.begin());
 }
 
-void write_scores(const std::filesystem::path& path, const std::vector<std::string>& metrics,
-                  const std::vector<Genotype>& genotypes, const std::vector<Scores>& scores) {
-  std::string text = "arch," + join(metrics, ",") + "\n";
-  for (size_t i = 0; i < genotypes.size(); ++i) {
-    const std::string key = ScoreCache::key(genotypes[i]);
-    text += key.find_first_of(",\"") == std::string::npos ? key : quoted(key);
-    for (const auto& metric : metrics) text += fmt::format(",{}", scores[i].at(metric));
-    text += '\n';
+void write_scores(const std::filesystem::path& path, const Architectures& architectures, const ScoreColumns& scores) {
+  FileWriter file(path);
+  file.add("arch," + join(scores.metrics(), ",") + "\n");
+  for (size_t i = 0; i < architectures.size(); ++i) {
+    std::string line = csv_field(ScoreCache::key(architectures[i]));
+    for (const auto& metric : scores.metrics()) line += fmt::format(",{}", scores.column(metric)[i]);
+    file.add(line + "\n");
   }
-  write_file(path, text);
+  file.finish();
 }
 
 }  // namespace nascent

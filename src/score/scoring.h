@@ -30,13 +30,14 @@ struct ScoringOptions {
 };
 
 struct ScoringResult {
-  std::vector<Genotype> genotypes{};
+  Architectures genotypes{};
   std::vector<std::string> metrics{};  // in the order asked for
-  std::vector<Scores> scores{};        // as genotypes
+  ScoreColumns scores{};               // as genotypes
   int64_t computed = 0;                // those that were not known before
   double seconds = 0;
   std::vector<std::filesystem::path> caches{};
 
+  // Up to a hundred thousand architectures with their scores; of more, how many.
   Json to_json() const;
 };
 
@@ -47,13 +48,9 @@ ScoringResult score(const ScoringOptions& options);
 // Where scores are taken: networks of `network`'s size on the first images of a batch that the seed chooses.
 ScorerSetup scorer_setup(const std::shared_ptr<const Space>& space, const NetworkOptions& network,
                          const ScoreOptions& options, const ImageData& data, int batch, uint64_t seed);
-// Every architecture of a space; an Error where there are too many.
-std::vector<Genotype> whole_space(const Space& space);
-std::vector<Genotype> sampled(const Space& space, int64_t count, uint64_t seed);
 // The place of the best: the highest value, or the lowest where that is better.
-size_t best_by(const std::string& metric, const std::vector<Scores>& scores);
+size_t best_by(const std::string& metric, const ScoreColumns& scores);
 // A CSV file, one architecture per line: arch,METRIC,...
-void write_scores(const std::filesystem::path& path, const std::vector<std::string>& metrics,
-                  const std::vector<Genotype>& genotypes, const std::vector<Scores>& scores);
+void write_scores(const std::filesystem::path& path, const Architectures& architectures, const ScoreColumns& scores);
 
 }  // namespace nascent

@@ -17,7 +17,8 @@ Pool::Pool(const Problem& problem, std::string metric) : problem_(problem), metr
   if (ways != 1) {
     fail(
         "{} chooses from architectures by their training-free metrics: give --all or --sample N, or --pool FILE, a CSV "
-        "file with the columns arch, {} and {} as 'nascent score --csv FILE' writes it; found {} of these.",
+        "file with the columns arch, {} and {} as 'nascent score --csv FILE' writes it, or its cache; found {} of "
+        "these.",
         options.method, metric_, kConditionNumber, ways == 0 ? "none" : "several");
   }
   if (!pool.file.empty()) read_metric_pool(pool.file, metric_, *problem.space());  // refuses what is not there
@@ -29,9 +30,10 @@ ScorerSetup Pool::setup() const {
                       problem_.seed());
 }
 
-std::vector<Genotype> Pool::architectures() const {
+Architectures Pool::architectures() const {
   const PoolOptions& pool = problem_.options().pool;
-  return pool.all ? whole_space(*problem_.space()) : sampled(*problem_.space(), pool.sample, problem_.seed());
+  return pool.all ? Architectures::all(problem_.space())
+                  : Architectures::sample(problem_.space(), pool.sample, problem_.seed());
 }
 
 std::string Pool::file(const std::filesystem::path& folder) const {
@@ -39,21 +41,21 @@ std::string Pool::file(const std::filesystem::path& folder) const {
   ScoreOptions options = problem_.options().score;
   options.metrics = {metric_, kConditionNumber};
   Scorer scorer(setup(), options);
-  const std::vector<Genotype> all = architectures();
+  const Architectures all = architectures();
   const std::string path = (folder / "metrics.csv").string();
-  write_scores(path, scorer.metrics(), all, score_all(scorer, all, problem_.options().run.threads));
+  write_scores(path, all, score_all(scorer, all, problem_.options().run.threads));
   return path;
 }
 
 Genotype Pool::best() const {
   if (const std::string& file = problem_.options().pool.file; !file.empty()) {
     const MetricPool pool = read_metric_pool(file, metric_, *problem_.space());
-    return pool.architectures[best_first(pool, metric_).front()];
+    return pool.architecture(best_first(pool, metric_).front());
   }
   ScoreOptions options = problem_.options().score;
   options.metrics = {metric_};
   Scorer scorer(setup(), options);
-  const std::vector<Genotype> all = architectures();
+  const Architectures all = architectures();
   return all[best_by(metric_, score_all(scorer, all, problem_.options().run.threads))];
 }
 

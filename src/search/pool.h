@@ -27,7 +27,7 @@ class Pool {
 
  private:
   ScorerSetup setup() const;
-  std::vector<Genotype> architectures() const;
+  Architectures architectures() const;
 
   const Problem& problem_;
   std::string metric_;

@@ -3,7 +3,7 @@
 namespace nascent {
 
 Problem::Problem(const SearchOptions& options) : options_(options), space_(find_space(options.space)) {
-  if (!options.table.empty()) table_.emplace(options.table).require_space(space_->name());
+  if (!options.table.empty()) table_.emplace(options.table).require_space(*space_);
 }
 
 const ImageData& Problem::images() const {

@@ -14,9 +14,10 @@ namespace nascent {
 void PoolOptions::declare(OptionTable& table) {
   auto section = table.section("pool", "Candidate architectures for hnas, zero-cost, rea-warm-up and maximise.");
   section
-      .add("file", file,
-           "CSV file with their training-free metrics, as written by 'nascent score --csv', instead of --all or "
-           "--sample; empty: compute them")
+      .add(
+          "file", file,
+          "file with their training-free metrics, as written by 'nascent score --csv', or its cache (.scores), instead "
+          "of --all or --sample; empty: compute them")
       .flag("pool");
   section.add("all", all, "all architectures of the space");
   section.add("sample", sample, "this many architectures, sampled at random").range(0, 1e9);

@@ -41,9 +41,11 @@ class CellSpace : public Space {
   void enumerate(const std::function<bool(const Genotype&)>& visit) const override;
   double index_of(const Genotype& genotype) const override;
   Genotype at(double index) const override;
-  void validate(const Genotype& genotype) const override;
+  void validate(const Genotype& genotype) const override { validate_as(genotype, Origin::kSpace); }
+  void validate_published(const Genotype& genotype) const override { validate_as(genotype, Origin::kPublished); }
 
  private:
+  enum class Origin { kSpace, kPublished };
   struct CellCode {
     std::vector<NodeCode> nodes;
     double outputs = 1;  // ways to pick the output
@@ -53,8 +55,9 @@ class CellSpace : public Space {
   void check_cell(const CellChoices& cell) const;
   void check_output(const CellChoices& cell) const;
   void require_exact() const;
-  void validate_cell(const CellChoices& choices, const CellGenotype& cell) const;
-  void validate_node(const CellChoices& choices, const CellGenotype& cell, size_t node) const;
+  void validate_as(const Genotype& genotype, Origin origin) const;
+  void validate_cell(const CellChoices& choices, const CellGenotype& cell, Origin origin) const;
+  void validate_node(const CellChoices& choices, const CellGenotype& cell, size_t node, Origin origin) const;
   void validate_output(const CellChoices& choices, const CellGenotype& cell) const;
   // A genotype whose digits come from `digit(radix)`, called from the last digit to the first.
   Genotype from_digits(const std::function<int64_t(int64_t radix)>& digit) const;

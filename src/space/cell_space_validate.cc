@@ -27,31 +27,33 @@ std::string other_space(const CellChoices& choices) {
 
 }  // namespace
 
-void CellSpace::validate(const Genotype& genotype) const {
+void CellSpace::validate_as(const Genotype& genotype, Origin origin) const {
   if (genotype.cells.size() != cells_.size()) {
     fail("A genotype of space '{}' has {} type(s) of cell, but this one has {}.", name_, cells_.size(),
          genotype.cells.size());
   }
-  for (const CellChoices& choices : cells_) validate_cell(choices, genotype.cell(choices.type));
+  for (const CellChoices& choices : cells_) validate_cell(choices, genotype.cell(choices.type), origin);
 }
 
-void CellSpace::validate_cell(const CellChoices& choices, const CellGenotype& cell) const {
+void CellSpace::validate_cell(const CellChoices& choices, const CellGenotype& cell, Origin origin) const {
   if (cell.inputs != choices.inputs || cell.nodes.size() != choices.nodes.size()) {
     fail("Cell '{}' has {} input(s) and {} node(s), but in space '{}' it has {} and {}.", cell.type, cell.inputs,
          cell.nodes.size(), name_, choices.inputs, choices.nodes.size());
   }
-  for (size_t node = 0; node < cell.nodes.size(); ++node) validate_node(choices, cell, node);
+  for (size_t node = 0; node < cell.nodes.size(); ++node) validate_node(choices, cell, node, origin);
   validate_output(choices, cell);
 }
 
-void CellSpace::validate_node(const CellChoices& choices, const CellGenotype& cell, size_t node) const {
+void CellSpace::validate_node(const CellChoices& choices, const CellGenotype& cell, size_t node, Origin origin) const {
   const std::string where = fmt::format("Cell '{}', node {}", cell.type, cell.inputs + node);
   const std::vector<GenotypeEdge>& edges = cell.nodes[node].edges;
   const NodeChoices& allowed = choices.nodes[node];
+  const std::vector<std::string>& ops = origin == Origin::kPublished ? ops_ : genotype_ops_;
+  const bool repeats = choices.repeat_inputs || origin == Origin::kPublished;
   const auto check_op = [&](const std::string& op) {
-    if (contains(genotype_ops_, op)) return;
+    if (contains(ops, op)) return;
     fail("{}: '{}' is not an operation of a genotype of space '{}'.{} Expected one of {}.", where, op, name_,
-         suggestion(op, genotype_ops_), join(genotype_ops_, ", "));
+         suggestion(op, ops), join(ops, ", "));
   };
   if (static_cast<int>(edges.size()) != allowed.keep) {
     fail("{} has {} edge(s), but in space '{}' it has {}.", where, edges.size(), name_, allowed.keep);
@@ -61,7 +63,7 @@ void CellSpace::validate_node(const CellChoices& choices, const CellGenotype& ce
     if (!contains(allowed.inputs, edge.from)) {
       fail("{} takes state {}, but in space '{}' it may take only {}.", where, edge.from, name_, list(allowed.inputs));
     }
-    if (!taken.insert(edge.from).second && !choices.repeat_inputs) {
+    if (!taken.insert(edge.from).second && !repeats) {
       fail("{} takes state {} twice, which space '{}' does not allow.{}", where, edge.from, name_,
            other_space(choices));
     }

@@ -86,14 +86,14 @@ std::vector<std::string> text_forms(const Genotype& genotype) {
   return names;
 }
 
-Genotype find_genotype(const std::string& name_text_or_path) {
+Genotype find_genotype(const std::string& name_text_or_path, const std::string& space) {
   std::string name(trim(name_text_or_path));
   if (is_file(name + "/genotype.json")) name += "/genotype.json";  // a run's folder
   if (const auto shipped = shipped_genotype(name)) return *shipped;
   if (auto indexed = find_by_index(name)) return *std::move(indexed);
   if (is_file(name)) {
     try {
-      return parse_genotype(read_file(name));
+      return parse_genotype(read_file(name), "", space);
     } catch (const Error& error) {
       fail("{}: {}", name, error.what());
     }
@@ -101,7 +101,7 @@ Genotype find_genotype(const std::string& name_text_or_path) {
   for (const auto& [kind, source] : GenotypeSource::Registry::instance().entries()) {
     if (auto found = source.make(name)) return *std::move(found);
   }
-  if (looks_like_text(name)) return parse_genotype(name_text_or_path);
+  if (looks_like_text(name)) return parse_genotype(name_text_or_path, "", space);
   if (name.starts_with("#")) {
     fail("'{0}' is a number of which benchmark? Name its table before it, as in nb201.table{0}.", name);
   }

@@ -47,8 +47,8 @@ Genotype parse_genotype(const std::string& text, const std::string& form = "", c
 std::vector<std::string> text_forms(const Genotype& genotype);
 
 // A shipped genotype by name ("darts-v2", "enas", ...), an architecture by its index in a space ("nasbench201:1234",
-// the order of Space::enumerate), a path to a file with text in any form, or such text.
-Genotype find_genotype(const std::string& name_text_or_path);
+// the order of Space::enumerate), a path to a file with text in any form, or such text. `space` as in parse_genotype().
+Genotype find_genotype(const std::string& name_text_or_path, const std::string& space = "");
 std::vector<std::string> known_genotypes();
 
 // The cell as a few aligned lines for a terminal.

@@ -90,6 +90,9 @@ class Space {
   // An Error that says what is wrong, if the genotype does not belong to the space. The order of a node's edges is
   // free.
   virtual void validate(const Genotype& genotype) const = 0;
+  // As validate(), for architectures from elsewhere: `none` is taken where the search knows it, and an input that a
+  // node takes twice. Published DARTS cells have both.
+  virtual void validate_published(const Genotype& genotype) const { validate(genotype); }
 
  protected:
   std::string name_, description_, skeleton_;

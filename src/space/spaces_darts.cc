@@ -111,6 +111,7 @@ class AnyWiring : public CellSpace {
     return around(genotype).mutate(genotype, random);
   }
   void validate(const Genotype& genotype) const override { around(genotype).validate(genotype); }
+  void validate_published(const Genotype& genotype) const override { validate(genotype); }
 
  private:
   // The wirings of as many nodes and edges as the genotype has, with its output.

@@ -84,11 +84,11 @@ size_t TableSeries::count() const {
 }
 
 template <class T>
-std::span<const T> BenchmarkTable::array(std::string_view data, uint64_t start) const {
-  if (start % alignof(T) != 0 || start > data.size() || rows_ > (data.size() - start) / sizeof(T)) {
+std::span<const T> BenchmarkTable::array(std::string_view data, uint64_t start, size_t count) const {
+  if (start % alignof(T) != 0 || start > data.size() || count > (data.size() - start) / sizeof(T)) {
     fail("{} is damaged: an array lies outside of it. Import it again with 'nascent table import'.", path_.string());
   }
-  return {reinterpret_cast<const T*>(data.data() + start), rows_};
+  return {reinterpret_cast<const T*>(data.data() + start), count};
 }
 
 BenchmarkTable::BenchmarkTable(const std::filesystem::path& path) : path_(path), file_(path) {
@@ -97,12 +97,21 @@ BenchmarkTable::BenchmarkTable(const std::filesystem::path& path) : path_(path),
   space_ = find_space(index.at("space").get<std::string>());
   source_ = index.at("source").get<std::string>();
   rows_ = index.at("rows").get<size_t>();
-  if (index.contains("keys")) keys_ = array<uint64_t>(parts.data, index["keys"]);
-  if (index.contains("numbers")) numbers_ = array<int32_t>(parts.data, index["numbers"]);
+  if (index.contains("keys")) keys_ = array<uint64_t>(parts.data, index["keys"], rows_);
+  if (index.contains("numbers")) numbers_ = array<int32_t>(parts.data, index["numbers"], rows_);
+  if (index.contains("hashes")) read_genotypes(index, parts.data);
   for (const Json& column : index.at("columns")) {
     columns_.push_back(parse_measure(column.at("name").get<std::string>()));
-    values_.push_back(array<float>(parts.data, column.at("offset")));
+    values_.push_back(array<float>(parts.data, column.at("offset"), rows_));
   }
+}
+
+void BenchmarkTable::read_genotypes(const Json& index, std::string_view data) {
+  code_.emplace(space_->name(), index.at("types"), index.at("ops"));
+  hashes_ = array<Hash128>(data, index["hashes"], rows_);
+  starts_ = array<uint64_t>(data, index.at("starts"), rows_ + 1);
+  const auto codes = array<char>(data, index.at("codes"), starts_[rows_]);
+  codes_ = {codes.data(), codes.size()};
 }
 
 void BenchmarkTable::require_space(const std::string& name) const {
@@ -111,7 +120,38 @@ void BenchmarkTable::require_space(const std::string& name) const {
   fail("The architecture is of the space '{}', but {} is a table of '{}'.", name, path_.string(), space_->name());
 }
 
+namespace {
+
+bool same_cells(const Space& a, const Space& b) {
+  const auto same = [](const CellChoices& x, const CellChoices& y) {
+    return x.type == y.type && x.inputs == y.inputs && x.nodes.size() == y.nodes.size() && x.output == y.output;
+  };
+  return std::equal(a.cells().begin(), a.cells().end(), b.cells().begin(), b.cells().end(), same);
+}
+
+}  // namespace
+
+void BenchmarkTable::require_space(const Space& space) const {
+  if (!code_ || !same_cells(space, *space_)) require_space(space.name());
+}
+
+std::string_view BenchmarkTable::code_of(size_t row) const {
+  const uint64_t start = starts_[row], end = starts_[row + 1];
+  return start <= end && end <= codes_.size() ? codes_.substr(start, end - start) : std::string_view();
+}
+
+std::optional<size_t> BenchmarkTable::find_hashed(const Genotype& genotype) const {
+  const Hash128 hash = genotype_hash(genotype);
+  const auto place = std::lower_bound(hashes_.begin(), hashes_.end(), hash);
+  const auto row = static_cast<size_t>(place - hashes_.begin());
+  if (place != hashes_.end() && *place == hash && code_->encode(genotype) == code_of(row)) return row;
+  if (genotype.space != space_->name()) require_space(*find_space(genotype.space));
+  space_->validate_published(genotype);
+  return std::nullopt;
+}
+
 std::optional<size_t> BenchmarkTable::find(const Genotype& genotype) const {
+  if (code_) return find_hashed(genotype);
   require_space(genotype.space);
   const bool own = genotype.space == space_->name();
   const auto key = static_cast<uint64_t>(space_->index_of(own ? genotype : to_nasbench101(genotype)));
@@ -123,11 +163,16 @@ std::optional<size_t> BenchmarkTable::find(const Genotype& genotype) const {
 
 size_t BenchmarkTable::row(const Genotype& genotype) const {
   if (const auto found = find(genotype)) return *found;
-  fail("{} has no row for the architecture {}; it holds {} of the {:.0f} architectures of {}.", path_.string(),
+  fail("{} has no row for the architecture {}; it holds {} of the {:.16g} architectures of {}.", path_.string(),
        to_text(genotype, text_forms(genotype).back()), rows_, space_->count(), space_->name());
 }
 
 Genotype BenchmarkTable::genotype(size_t row) const {
+  if (code_) {
+    if (auto found = code_->decode(code_of(row))) return *std::move(found);
+    fail("{} is damaged: row {} holds no architecture. Import it again with 'nascent table import'.", path_.string(),
+         row);
+  }
   return space_->at(static_cast<double>(keys_.empty() ? row : keys_[row]));
 }
 

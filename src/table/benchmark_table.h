@@ -15,11 +15,13 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "nascent/space/space.h"
-#include "nascent/table/mapped_file.h"
+#include "nascent/core/mapped_file.h"
+#include "nascent/space/genotype_code.h"
 #include "nascent/table/measure.h"
+#include "nascent/table/table_file.h"
 
 namespace nascent {
 
@@ -70,9 +72,10 @@ class BenchmarkTable {
   size_t rows() const { return rows_; }
   size_t bytes() const { return file_.bytes().size(); }
   // Every architecture of the space has a row.
-  bool complete() const { return keys_.empty(); }
+  bool complete() const { return keys_.empty() && !code_; }
 
-  // A table of NAS-Bench-101 also knows the architectures of NAS-Bench-1Shot1.
+  // A table of NAS-Bench-101 also knows the architectures of NAS-Bench-1Shot1, and a table of a space that cannot be
+  // numbered those of any space with the same cells, such as darts-pr's in a table of darts.
   std::optional<size_t> find(const Genotype& genotype) const;
   // As find(), but an Error names the architecture that is missing.
   size_t row(const Genotype& genotype) const;
@@ -80,8 +83,8 @@ class BenchmarkTable {
   // The architecture's number in the benchmark's own order; -1 where it has none.
   int64_t number(size_t row) const { return numbers_.empty() ? -1 : numbers_[row]; }
   size_t row_of_number(int64_t number) const;
-  // An Error where the architectures of the space `name` cannot be in the table.
-  void require_space(const std::string& name) const;
+  // An Error where the architectures of the space cannot be in the table.
+  void require_space(const Space& space) const;
   // Short text for messages: the benchmark's number and the architecture's own text form.
   std::string describe(size_t row) const;
 
@@ -98,10 +101,14 @@ class BenchmarkTable {
   std::vector<std::string> fixed_quantities(const std::string& data) const;
 
  private:
+  void require_space(const std::string& name) const;
+  std::optional<size_t> find_hashed(const Genotype& genotype) const;
+  std::string_view code_of(size_t row) const;
+  void read_genotypes(const Json& index, std::string_view data);
   std::vector<std::span<const float>> spans_of(const Measure& measure) const;
   [[noreturn]] void refuse(const Measure& measure) const;
   template <class T>
-  std::span<const T> array(std::string_view data, uint64_t offset) const;
+  std::span<const T> array(std::string_view data, uint64_t offset, size_t count) const;
 
   std::filesystem::path path_;
   MappedFile file_;
@@ -110,6 +117,11 @@ class BenchmarkTable {
   size_t rows_ = 0;
   std::span<const uint64_t> keys_;    // empty: row i is the space's architecture i
   std::span<const int32_t> numbers_;  // empty: none has one
+  // Of a space that cannot be numbered: hashes ascend, and the code of row i lies between starts i and i + 1.
+  std::optional<GenotypeCode> code_;
+  std::span<const Hash128> hashes_;
+  std::span<const uint64_t> starts_;
+  std::string_view codes_;
   std::vector<Measure> columns_;
   std::vector<std::span<const float>> values_;  // as columns_
 };

@@ -186,9 +186,13 @@ TableBuilder import_table(const fs::path& source, const std::string& space) {
   if (name.ends_with(".gz")) name.resize(name.size() - 3);
   if (name.ends_with(".csv")) return import_csv(source, space);
   if (name.ends_with(".json")) return import_json(source, space);
+  if (name.ends_with(".scores")) return import_validations(source, space);
   if (!fs::exists(source)) fail("There is no {}.", source.string());
-  fail("{}: a .csv or .json file (or .gz of either), or a folder of NATS-Bench records, was expected.",
-       source.string());
+  fail(
+      "{}: a .csv or .json file (or .gz of either), a .scores file of validations, or a folder of NATS-Bench records, "
+      "was "
+      "expected.",
+      source.string());
 }
 
 }  // namespace nascent

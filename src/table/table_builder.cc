@@ -7,7 +7,6 @@
 
 #include "nascent/core/error.h"
 #include "nascent/core/files.h"
-#include "nascent/table/table_file.h"
 
 namespace nascent {
 
@@ -43,15 +42,24 @@ uint64_t add_array(TableFileWriter& writer, const std::vector<T>& values) {
 }  // namespace
 
 TableBuilder::TableBuilder(std::shared_ptr<const Space> space, std::string source)
-    : space_(std::move(space)), source_(std::move(source)) {}
+    : space_(std::move(space)), source_(std::move(source)) {
+  if (!can_be_numbered(*space_)) code_ = GenotypeCode::of(*space_);
+}
+
+Hash128 TableBuilder::key_of(const Genotype& genotype) const {
+  if (numbered()) return {0, static_cast<uint64_t>(space_->index_of(genotype))};
+  space_->validate_published(genotype);
+  return genotype_hash(genotype);
+}
 
 size_t TableBuilder::add(const Genotype& genotype, int64_t number) {
-  const auto key = static_cast<uint64_t>(space_->index_of(genotype));
-  const auto [known, is_new] = row_of_key_.emplace(key, keys_.size());
+  const Hash128 key = key_of(genotype);
+  const auto [known, is_new] = row_of_key_.emplace(key, rows());
   if (!is_new) fail("The architecture appears twice; row {} of the table is the same.", known->second + 1);
   keys_.push_back(key);
+  if (!numbered()) codes_.push_back(code_->encode(genotype).value());
   numbers_.push_back(number);
-  return keys_.size() - 1;
+  return rows() - 1;
 }
 
 void TableBuilder::set(size_t row, const Measure& measure, double value) {
@@ -71,16 +79,36 @@ std::vector<size_t> TableBuilder::order() const {
   return order;
 }
 
+void TableBuilder::add_keys(TableFileWriter& writer, Json& index, const std::vector<size_t>& order) const {
+  // A complete table needs no keys: the row is the place in the space.
+  if (static_cast<double>(rows()) >= space_->count()) return;
+  std::vector<uint64_t> places;
+  for (const size_t row : order) places.push_back(keys_[row].low);
+  index["keys"] = add_array(writer, places);
+}
+
+void TableBuilder::add_genotypes(TableFileWriter& writer, Json& index, const std::vector<size_t>& order) const {
+  std::string codes;
+  std::vector<uint64_t> starts = {0};
+  for (const size_t row : order) {
+    codes += codes_[row];
+    starts.push_back(codes.size());
+  }
+  index["types"] = code_->types();
+  index["ops"] = code_->ops();
+  index["hashes"] = add_array(writer, reordered(keys_, order, Hash128()));
+  index["starts"] = add_array(writer, starts);
+  index["codes"] = writer.add(codes.data(), codes.size());
+}
+
 std::string TableBuilder::bytes() const {
-  if (keys_.empty() || columns_.empty()) fail("{}: there is nothing in it to make a table of.", source_);
+  if (rows() == 0 || columns_.empty()) fail("{}: there is nothing in it to make a table of.", source_);
   for (const auto& [measure, values] : columns_) refuse_fractions(measure, values);
   const std::vector<size_t> sorted = order();
   TableFileWriter writer;
-  Json index = {{"space", space_->name()}, {"source", source_}, {"rows", keys_.size()}};
-  // A complete table needs no keys: the row is the place in the space.
-  if (static_cast<double>(keys_.size()) < space_->count()) {
-    index["keys"] = add_array(writer, reordered(keys_, sorted, uint64_t{0}));
-  }
+  Json index = {{"space", space_->name()}, {"source", source_}, {"rows", rows()}};
+  if (numbered()) add_keys(writer, index, sorted);
+  if (!numbered()) add_genotypes(writer, index, sorted);
   if (std::any_of(numbers_.begin(), numbers_.end(), [](int64_t number) { return number >= 0; })) {
     std::vector<int32_t> numbers(numbers_.begin(), numbers_.end());
     index["numbers"] = add_array(writer, reordered(numbers, sorted, -1));

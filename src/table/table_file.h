@@ -15,6 +15,7 @@ class TableFileWriter {
  public:
   // Returns the array's offset in the data.
   uint64_t add(const void* bytes, size_t count);
+  // Rows are known by their place in the space (format version 1) or by hashes (2), as the index says.
   std::string finish(const Json& index) const;
 
  private:

@@ -34,7 +34,9 @@ TableRank rank_in(const BenchmarkTable& table, size_t row, const std::string& da
 }  // namespace
 
 size_t find_row(const BenchmarkTable& table, const std::string& architecture) {
-  if (!architecture.starts_with("#")) return table.row(find_genotype(architecture));
+  // What no shipped space has may still be in the table: `none`, an input taken twice.
+  const std::string space = can_be_numbered(*table.space()) ? "" : table.space()->name();
+  if (!architecture.starts_with("#")) return table.row(find_genotype(architecture, space));
   const std::string digits = architecture.substr(1);
   if (digits.empty() || digits.size() > 9 || digits.find_first_not_of("0123456789") != std::string::npos) {
     fail("'{}' is not an architecture's number in the benchmark's own order, such as #11.", architecture);

@@ -50,7 +50,7 @@ class ScorerTest : public testing::Test {
 
 TEST_F(ScorerTest, ScoresAreKeptAndSharedByLaterScorers) {
   const auto genotypes = some(5);
-  std::vector<Scores> first;
+  ScoreColumns first;
   {
     Scorer scorer(setup(), options_);
     first = score_all(scorer, genotypes, 2);

@@ -23,7 +23,7 @@ class HnasStrategy : public Strategy {
   std::optional<Proposal> propose() override {
     const auto place = hnas_.propose();
     if (!place) return std::nullopt;
-    return Proposal{pool_.architectures[*place], budget_};
+    return Proposal{pool_.architecture(*place), budget_};
   }
 
   void tell(const Proposal&, double accuracy) override { hnas_.tell(accuracy); }

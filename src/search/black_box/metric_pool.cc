@@ -3,13 +3,19 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <deque>
 #include <limits>
 #include <map>
 #include <numeric>
+#include <optional>
 #include <set>
+#include <unordered_map>
 
+#include "nascent/core/checked_lines.h"
 #include "nascent/core/error.h"
 #include "nascent/core/files.h"
+#include "nascent/core/line_index.h"
+#include "nascent/core/options.h"
 #include "nascent/core/text.h"
 #include "nascent/score/probe.h"
 #include "nascent/table/csv.h"
@@ -52,20 +58,75 @@ double number(const std::string& text) {
 
 }  // namespace
 
-MetricPool read_metric_pool(const std::filesystem::path& file, const std::string& metric, const Space& space) {
-  if (file.empty()) fail("The architectures to choose from are missing: give --pool FILE, --sample N or --all.");
+namespace {
+
+MetricPool pool_of_csv(const std::filesystem::path& file, const std::string& metric, const Space& space) {
   const Rows rows = read_csv(read_file(file), file);
-  MetricPool pool;
+  const auto texts = std::make_shared<std::deque<std::string>>();
+  MetricPool pool{.bytes = texts, .space = space.name()};
   for (const auto& [architecture, row] : rows) {
     const auto value = row.find(metric), kappa = row.find(kConditionNumber);
     if (value == row.end() || kappa == row.end()) continue;
-    Genotype genotype = parse_genotype(architecture, "", space.name());
-    space.validate(genotype);
-    pool.architectures.push_back(std::move(genotype));
+    space.validate(parse_genotype(architecture, "", space.name()));
+    pool.texts.push_back(texts->emplace_back(architecture));
     pool.entries.push_back({number(value->second), number(kappa->second)});
   }
   if (pool.entries.empty()) refuse(file, metric, rows);
   return pool;
+}
+
+// "NAME=" in a line of a cache, which keeps metrics of a later definition as NAME@VERSION.
+std::string field_of(const std::string& metric) {
+  const int version = Metric::Registry::instance().at(metric).facts.version;
+  return version == 1 ? metric + "=" : fmt::format("{}@{}=", metric, version);
+}
+
+std::optional<double> number_in(std::string_view line, const std::string& field) {
+  for (size_t tab = line.find('\t'); tab != std::string_view::npos; tab = line.find('\t', tab + 1)) {
+    if (line.substr(tab + 1).starts_with(field)) return number(std::string(line.substr(tab + 1 + field.size(), 32)));
+  }
+  return std::nullopt;
+}
+
+// Architectures are taken as they stand: each was of the space when it was scored. Those of a million lines are not
+// parsed before one of them is proposed.
+MetricPool pool_of_cache(const std::filesystem::path& path, const std::string& metric, const Space& space) {
+  const auto file = std::make_shared<const MappedFile>(path);
+  MetricPool pool{.bytes = file, .space = space.name()};
+  const std::string value_field = field_of(metric), kappa_field = field_of(kConditionNumber);
+  std::unordered_map<uint64_t, size_t> place_of;  // by half of the hash, which suffices for billions
+  CheckedLines lines(file->bytes());
+  const std::string named = fmt::format("\"space\":{}", Json(space.name()).dump());
+  if (!lines.next() || !lines.good() || lines.body().find(named) == std::string_view::npos) {
+    fail("{} is not a cache of scores of the space '{}'. 'nascent score' writes them, and says where.", path.string(),
+         space.name());
+  }
+  while (lines.next()) {
+    const auto value = number_in(lines.body(), value_field), kappa = number_in(lines.body(), kappa_field);
+    if (!lines.good() || !value || !kappa) continue;
+    const std::string_view text = LineIndex::key_of(lines.body());
+    const auto [place, is_new] = place_of.emplace(hash128(text).low, pool.entries.size());
+    if (is_new) {
+      pool.texts.push_back(text);
+      pool.entries.push_back({*value, *kappa});
+    } else {
+      pool.entries[place->second] = {*value, *kappa};
+    }
+  }
+  if (pool.entries.empty()) {
+    fail("{} has no architecture with both '{}' and '{}'. Score them together, with --metrics {},{}.", path.string(),
+         metric, kConditionNumber, metric, kConditionNumber);
+  }
+  return pool;
+}
+
+}  // namespace
+
+Genotype MetricPool::architecture(size_t place) const { return parse_genotype(std::string(texts[place]), "", space); }
+
+MetricPool read_metric_pool(const std::filesystem::path& file, const std::string& metric, const Space& space) {
+  if (file.empty()) fail("The architectures to choose from are missing: give --pool FILE, --sample N or --all.");
+  return file.extension() == ".scores" ? pool_of_cache(file, metric, space) : pool_of_csv(file, metric, space);
 }
 
 std::vector<size_t> best_first(const MetricPool& pool, const std::string& metric) {

@@ -19,7 +19,7 @@ class ZeroCostStrategy : public Strategy {
 
   std::optional<Proposal> propose() override {
     if (next_ == order_.size()) return std::nullopt;
-    return Proposal{pool_.architectures[order_[next_++]], budget_};
+    return Proposal{pool_.architecture(order_[next_++]), budget_};
   }
   void tell(const Proposal&, double) override {}
 
@@ -52,13 +52,12 @@ class WarmUpStrategy : public Strategy {
     MetricPool sample;
     const auto order = random.permutation(static_cast<int64_t>(pool.entries.size()));
     for (int64_t i = 0; i < std::min<int64_t>(kSample, static_cast<int64_t>(order.size())); ++i) {
-      sample.architectures.push_back(pool.architectures[order[i]]);
       sample.entries.push_back(pool.entries[order[i]]);
     }
     std::vector<Genotype> founders;
     for (const size_t place : best_first(sample, setting.options.metric)) {
       if (static_cast<int>(founders.size()) == setting.options.population) break;
-      founders.push_back(sample.architectures[place]);
+      founders.push_back(pool.architecture(static_cast<size_t>(order[place])));
     }
     return founders;
   }

@@ -125,7 +125,7 @@ TEST_F(MetricPoolTest, ReadsCsv) {
   const auto csv =
       read_metric_pool(file("arch,trace,kappa\n" + kNone + ",1.5,20\n" + kSkip + ",2.5,\n"), "trace", *space);
   ASSERT_EQ(csv.entries.size(), 2u);
-  EXPECT_EQ(csv.architectures[0], parse_genotype(kNone));
+  EXPECT_EQ(csv.architecture(0), parse_genotype(kNone));
   EXPECT_EQ(csv.entries[0].metric, 1.5);
   EXPECT_EQ(csv.entries[0].kappa, 20);
   EXPECT_TRUE(std::isnan(csv.entries[1].kappa));

@@ -1,10 +1,11 @@
-#include "nascent/table/mapped_file.h"
+#include "nascent/core/mapped_file.h"
 
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <utility>
@@ -32,6 +33,11 @@ MappedFile::MappedFile(const std::filesystem::path& path) {
 
 MappedFile::~MappedFile() {
   if (start_ != nullptr) ::munmap(start_, size_);
+}
+
+void MappedFile::forget_before(uint64_t byte) const {
+  const auto page = static_cast<uint64_t>(::sysconf(_SC_PAGESIZE));
+  if (start_ != nullptr) ::madvise(start_, std::min<uint64_t>(byte, size_) / page * page, MADV_DONTNEED);
 }
 
 MappedFile::MappedFile(MappedFile&& other) noexcept

@@ -1,6 +1,7 @@
 // A file mapped into memory for reading: pages are read when they are first looked at.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <string_view>
 
@@ -13,6 +14,8 @@ class MappedFile {
   MappedFile(MappedFile&& other) noexcept;
   MappedFile& operator=(MappedFile&&) = delete;
 
+  // Gives back the memory of what was read before this byte; it may be read again.
+  void forget_before(uint64_t byte) const;
   std::string_view bytes() const { return {static_cast<const char*>(start_), size_}; }
 
  private:
