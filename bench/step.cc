@@ -4,9 +4,8 @@
 //   step darts nasi_step only these
 //   step --batch 16 ...  another batch size for all; --rounds 5 for more rounds (the median counts)
 //   step --fused darts   only the fused side, for a profiler; --threads 1 for another number of threads than two
-//   step --bf16 ...      only what bf16 is compared with: the fused engine in float, and LibTorch's autocast; with
-//   --fused
-//                        the fused side in bf16
+//   step --bf16 ...      only the fused engine, in float and in bf16; with --fused in bf16 alone
+//   step --autocast ...  LibTorch's own bf16 as well
 #include <ATen/ATen.h>
 #include <ATen/Parallel.h>
 #include <ATen/autocast_mode.h>
@@ -305,7 +304,7 @@ int main(int argc, char** argv) {
   correct_blas_kernels(argv);
   keep_freed_memory();
   int batch = 0, rounds = 3, threads = 2;
-  bool only_fused = false, only_bf16 = false;
+  bool only_fused = false, only_bf16 = false, with_autocast = false;
   std::vector<std::string> names;
   for (int i = 1; i < argc; ++i) {
     if (!std::strcmp(argv[i], "--batch") && i + 1 < argc) {
@@ -318,6 +317,8 @@ int main(int argc, char** argv) {
       only_fused = true;
     } else if (!std::strcmp(argv[i], "--bf16")) {
       only_bf16 = true;
+    } else if (!std::strcmp(argv[i], "--autocast")) {
+      with_autocast = true;
     } else {
       names.emplace_back(argv[i]);
     }
@@ -370,12 +371,13 @@ int main(int argc, char** argv) {
     if (batch > 0) workload.batch = batch;
     std::vector<Way> ways = {Way::fused, Way::fused_bf16};
     if (!only_bf16) ways.insert(ways.end(), {Way::nchw, Way::channels_last});
-    if (workload.autocast) ways.push_back(Way::autocast);
+    const bool autocasts = with_autocast && workload.autocast;
+    if (autocasts) ways.push_back(Way::autocast);
     Times times = measure(workload, ways, rounds);
     const double fused = times[Way::fused], bf16 = times[Way::fused_bf16];
     in_bf16.push_back(fmt::format("{:<14}{:>10.3f}{:>12.3f}{:>13.2f}x", workload.name, fused, bf16, fused / bf16));
     figure(workload.name + "_bf16_vs_float", fused / bf16);
-    if (workload.autocast) {
+    if (autocasts) {
       const double autocast = times[Way::autocast];
       in_bf16.back() += fmt::format("{:>14.3f}{:>13.2f}x", autocast, autocast / bf16);
       figure(workload.name + "_bf16_vs_autocast", autocast / bf16);
