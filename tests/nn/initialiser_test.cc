@@ -81,7 +81,8 @@ TEST(Initialiser, AnUnknownNameListsTheKnownOnes) {
     weights_of({stage::conv(8, 8, 3)}, "lecunn");
     FAIL();
   } catch (const Error& error) {
-    EXPECT_NE(std::string(error.what()).find("he, he-fan-out, lecun, standard-normal, torch, xavier"), std::string::npos)
+    EXPECT_NE(std::string(error.what()).find("he, he-fan-out, lecun, standard-normal, torch, xavier"),
+              std::string::npos)
         << error.what();
   }
 }
