@@ -13,7 +13,15 @@ namespace {
 class DemoVerb : public Verb {
  public:
   bool resumable() const override { return true; }
-  void declare(OptionTable& table) override { run_.declare(table); }
+  bool scalable() const override { return true; }
+  bool scales_itself() const override { return true; }
+  void declare(OptionTable& table) override {
+    run_.declare(table);
+    table.section("demo", "").add("scale", scale_, "--scale for search and training").flag("demo-scale");
+  }
+  void resolve(const Invocation& invocation) override {
+    if (!invocation.scale.empty()) scale_ = invocation.scale;
+  }
 
   Json run(const Invocation& invocation) override {
     Session session(session_start(invocation), *invocation.options, run_);
@@ -43,10 +51,21 @@ class DemoVerb : public Verb {
     return (session.directory().path() / part).string();
   }
 
+  // The recipe of a part, made smaller by --scale.
+  template <class Options>
+  Options scaled(const std::string& recipe) const {
+    Options options;
+    OptionTable table;
+    options.declare(table);
+    table.read_toml(find_recipe(recipe).text, "recipe " + recipe);
+    options.run.seed = run_.seed;
+    if (!scale_.empty()) apply_scale(Scale::parse(scale_), options.scale_limits(), {}, table);
+    return options;
+  }
+
   Json search_part(const Invocation& invocation, Session& session) const {
     log::info("1. Search for a cell on Fashion-MNIST (nascent search --recipe demo-search)");
-    auto options = options_of<SearchOptions>(find_recipe("demo-search"));
-    options.run.seed = run_.seed;
+    auto options = scaled<SearchOptions>("demo-search");
     const Json found = session.part("search", start_of("search", "demo-search"), options,
                                     [](const SearchOptions& resolved, Session& part) { search(resolved, part); });
     print_search(invocation, search_result(folder(session, "search")));
@@ -55,8 +74,7 @@ class DemoVerb : public Verb {
 
   Json train_part(Session& session) const {
     log::info("2. Train the network made of it (nascent train --recipe demo-train)");
-    auto options = options_of<TrainingOptions>(find_recipe("demo-train"));
-    options.run.seed = run_.seed;
+    auto options = scaled<TrainingOptions>("demo-train");
     options.genotype = folder(session, "search");
     SessionStart start = start_of("train", "demo-train");
     start.command.insert(start.command.end(), {"--genotype", options.genotype});
@@ -65,10 +83,13 @@ class DemoVerb : public Verb {
   }
 
   SessionStart start_of(const std::string& verb, const std::string& recipe) const {
-    return {.verb = verb, .command = {"--recipe", recipe, "--seed", std::to_string(run_.seed)}, .recipe = recipe};
+    std::vector<std::string> command = {"--recipe", recipe, "--seed", std::to_string(run_.seed)};
+    if (!scale_.empty()) command.insert(command.end(), {"--scale", scale_});
+    return {.verb = verb, .command = command, .recipe = recipe};
   }
 
   RunOptions run_;
+  std::string scale_;  // of both parts; "": the recipes as they are
 };
 
 NASCENT_REGISTER(Verb, "demo", "searches and trains on Fashion-MNIST in a few minutes",

@@ -172,6 +172,14 @@ TEST_F(FirstHour, TheDemoWritesIntoNoFolderOfOthers) {
   expect_refused(nascent({"demo", "--out", path("mine")}), "is not a run; refusing to write there");
 }
 
+// A slow machine is told which --scale would take minutes; the demo had none.
+TEST_F(FirstHour, TheDemoCanBeMadeSmaller) {
+  const std::string out = path("demo");
+  json_of({"demo", "--scale", "epochs=0.3,channels=0.5,data=0.02", "--threads", "1", "--out", out});
+  EXPECT_THAT(read_file(out + "/search/options.toml"), AllOf(HasSubstr("epochs = 1\n"), HasSubstr("limit = 80\n")));
+  EXPECT_THAT(read_file(out + "/train/options.toml"), AllOf(HasSubstr("epochs = 1\n"), HasSubstr("channels = 4\n")));
+}
+
 // 423 624 architectures took ten lines each.
 TEST_F(FirstHour, ArchitecturesStandOnePerLine) {
   const auto result = shell(

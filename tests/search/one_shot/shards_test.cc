@@ -78,7 +78,10 @@ TEST_P(EveryMethodInShards, GivesTheMeanOfItsShards) {
     EXPECT_TRUE(found.tensor(name).allclose(tensor, 1e-4, 1e-5)) << name;
   }
   const auto sums = [](const State& state) { return state.value("sums").get<std::vector<double>>(); };
-  EXPECT_THAT(sums(found), testing::Pointwise(testing::DoubleNear(1e-4), sums(expected)));
+  const std::vector<double> wanted = sums(expected), seen = sums(found);
+  ASSERT_EQ(seen.size(), wanted.size());
+  // Norms of gradients are sums of floats, and as large as they happen to be.
+  for (size_t i = 0; i < wanted.size(); ++i) EXPECT_NEAR(seen[i], wanted[i], 1e-5 * std::max(1.0, wanted[i])) << i;
 }
 
 INSTANTIATE_TEST_SUITE_P(
