@@ -169,9 +169,10 @@ void CellBackward::place_gradients() {
   for (size_t i = 0; i < places.size(); ++i) *places[i] = run_.stored(gradients_.data() + plan.offsets[i]);
   if (wants_sums_) sums_ = Block(sums);
   if (wants_weights_) {
-    const size_t floats = run_.packing_.gradient_floats() * groups_;
-    weight_gradients_ = Block(floats);
-    std::fill_n(weight_gradients_.data(), floats, 0.0f);
+    const size_t floats = run_.packing_.gradient_floats();
+    weight_gradients_ = Block(floats * groups_);
+    for_each(groups_, run_.call_.threads,
+             [&](int group, int) { std::fill_n(gradients_of_group(group), floats, 0.0f); });
   }
 }
 

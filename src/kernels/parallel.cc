@@ -29,7 +29,7 @@ void breathe() {
 // Waits until the value is another one, which it returns: awake for as long as falling asleep and being woken would
 // take, then asleep, so that a core is free for whoever else can use it.
 uint32_t wait_while(const std::atomic<uint32_t>& value, uint32_t same) {
-  constexpr std::chrono::microseconds kAwake(20);
+  constexpr std::chrono::microseconds kAwake(5);
   for (const auto start = Clock::now(); Clock::now() - start < kAwake; breathe()) {
     if (const uint32_t now = value.load(std::memory_order_acquire); now != same) return now;
   }
