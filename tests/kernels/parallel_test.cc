@@ -1,10 +1,14 @@
 #include "nascent/kernels/parallel.h"
 
 #include <gtest/gtest.h>
+#include <sched.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
+#include <cstdlib>
+#include <filesystem>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -67,6 +71,29 @@ TEST(ForEach, EndsWithoutHelpersThatDoNotCome) {
   waitpid(child, &status, 0);
   EXPECT_TRUE(WIFEXITED(status));
   EXPECT_EQ(WEXITSTATUS(status), 0);
+}
+
+// Run by the test below, in a process of its own. Each of the two threads waits until the other has come too.
+TEST(ForEach, DISABLED_InPlaces) {
+  std::atomic<int> here = 0;
+  cpu_set_t cores[2];
+  for (cpu_set_t& set : cores) CPU_ZERO(&set);
+  for_each(2, 2, [&](int, int thread) {
+    ++here;
+    for (int wait = 0; here < 2 && wait < 10'000; ++wait) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    sched_getaffinity(0, sizeof cores[thread], &cores[thread]);
+  });
+  EXPECT_EQ(CPU_COUNT(&cores[0]), 1);
+  EXPECT_EQ(CPU_COUNT(&cores[1]), 1);
+  EXPECT_FALSE(CPU_EQUAL(&cores[0], &cores[1]));
+}
+
+TEST(ForEach, ThreadsAreBoundAsOpenMpIsTold) {
+  if (std::thread::hardware_concurrency() < 2) GTEST_SKIP() << "needs two cores";
+  const std::string self = std::filesystem::read_symlink("/proc/self/exe").string();
+  const std::string command = "OMP_PROC_BIND=true OMP_PLACES=threads '" + self +
+                              "' --gtest_also_run_disabled_tests --gtest_filter=ForEach.DISABLED_InPlaces > /dev/null";
+  EXPECT_EQ(std::system(command.c_str()), 0);
 }
 
 TEST(ForEach, CountsTheTimeOfLoopsOfSeveralThreads) {
