@@ -6,9 +6,9 @@
 //   step --fused darts   only the fused side, for a profiler; --threads 1 for another number of threads than two
 //   step --bf16 ...      only the fused engine, in float and in bf16; with --fused in bf16 alone
 //   step --autocast ...  LibTorch's own bf16 as well
+//   step --serial ...    only what runs outside parallel regions, and what Amdahl's law makes of it on 16 cores
 #include <ATen/ATen.h>
 #include <ATen/Parallel.h>
-#include <ATen/autocast_mode.h>
 #include <fmt/format.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -20,6 +20,7 @@
 #include <functional>
 #include <map>
 
+#include "autocast.h"
 #include "machine.h"
 #include "nascent/nn/engine.h"
 #include "nascent/nn/memory_estimate.h"
@@ -27,6 +28,7 @@
 #include "nascent/nn/threads.h"
 #include "nascent/space/genotype.h"
 #include "nascent/space/space.h"
+#include "regions.h"
 #include "timing.h"
 
 using namespace nascent;
@@ -172,26 +174,6 @@ class Runner {
 
 enum class Way { fused, fused_bf16, nchw, channels_last, autocast };
 
-// LibTorch's own bf16: convolutions compute in it, and what follows takes what they give.
-class AutocastScope {
- public:
-  explicit AutocastScope(bool enabled) : enabled_(enabled) {
-    if (!enabled_) return;
-    at::autocast::set_autocast_cpu_dtype(at::kBFloat16);
-    at::autocast::set_cpu_enabled(true);
-    at::autocast::increment_nesting();
-  }
-  ~AutocastScope() {
-    if (!enabled_) return;
-    if (at::autocast::decrement_nesting() == 0) at::autocast::clear_cache();
-    at::autocast::set_cpu_enabled(false);
-  }
-  AutocastScope(const AutocastScope&) = delete;
-
- private:
-  bool enabled_;
-};
-
 void run(Runner& runner, Way way) {
   const bool fused = way == Way::fused || way == Way::fused_bf16;
   const EngineScope scope(fused ? Engine::fused : Engine::reference);
@@ -240,6 +222,26 @@ std::pair<double, double> measure_threads(const Workload& workload, int rounds, 
     }
   }
   return {median(one), median(all)};
+}
+
+// What a step of the fused engine does outside parallel regions, and how many of these it passes through.
+struct SerialPart {
+  double milliseconds, share, regions;
+};
+
+SerialPart measure_serial(const Workload& workload, int rounds) {
+  Runner runner(workload);
+  run(runner, Way::fused);
+  std::vector<double> outside, shares, regions;
+  for (int round = 0; round < rounds; ++round) {
+    const Regions before = parallel_regions();
+    const double time = seconds([&] { run(runner, Way::fused); });
+    const Regions after = parallel_regions();
+    outside.push_back(time - (after.seconds - before.seconds));
+    shares.push_back(outside.back() / time);
+    regions.push_back(after.count - before.count);
+  }
+  return {1e3 * median(outside), median(shares), median(regions)};
 }
 
 // Peak memory of a process that does two steps and nothing else, in GB.
@@ -304,7 +306,7 @@ int main(int argc, char** argv) {
   correct_blas_kernels(argv);
   keep_freed_memory();
   int batch = 0, rounds = 3, threads = 2;
-  bool only_fused = false, only_bf16 = false, with_autocast = false;
+  bool only_fused = false, only_bf16 = false, with_autocast = false, only_serial = false;
   std::vector<std::string> names;
   for (int i = 1; i < argc; ++i) {
     if (!std::strcmp(argv[i], "--batch") && i + 1 < argc) {
@@ -319,6 +321,8 @@ int main(int argc, char** argv) {
       only_bf16 = true;
     } else if (!std::strcmp(argv[i], "--autocast")) {
       with_autocast = true;
+    } else if (!std::strcmp(argv[i], "--serial")) {
+      only_serial = true;
     } else {
       names.emplace_back(argv[i]);
     }
@@ -331,6 +335,30 @@ int main(int argc, char** argv) {
     figures.push_back(fmt::format("{}={:.2f}", name, value));
   };
 
+  const auto print_serial = [&] {
+    constexpr int kCores = 16;
+    fmt::print("{:<14}{:>12}{:>12}{:>12}{:>26}\n", "step", "serial ms", "of the step", "regions",
+               fmt::format("on {} cores, of {}", kCores, threads));
+    for (Workload workload : workloads()) {
+      if (!chosen(workload.name)) continue;
+      if (batch > 0) workload.batch = batch;
+      const SerialPart serial = measure_serial(workload, rounds);
+      fmt::print("{:<14}{:>12.2f}{:>11.2f}%{:>12.0f}{:>25.1f}x\n", workload.name, serial.milliseconds,
+                 100 * serial.share, serial.regions, predicted_speedup(serial.share, threads, kCores));
+      figure(workload.name + "_serial_percent", 100 * serial.share);
+    }
+  };
+  const auto print_figures = [&] {
+    for (const std::string& line : figures) fmt::print("{}\n", line);
+  };
+
+  if (only_serial) {
+    use_threads(threads);
+    print_serial();
+    fmt::print("\n");
+    print_figures();
+    return 0;
+  }
   if (only_fused) {
     use_threads(threads);
     for (Workload workload : workloads()) {
@@ -415,5 +443,9 @@ int main(int argc, char** argv) {
     }
   }
   fmt::print("\n");
-  for (const std::string& line : figures) fmt::print("{}\n", line);
+  if (!only_bf16) {
+    print_serial();
+    fmt::print("\n");
+  }
+  print_figures();
 }

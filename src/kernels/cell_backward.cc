@@ -39,7 +39,8 @@ CellBackward::CellBackward(CellRun& run, const BackwardCall& call)
   wants_sums_ |= run.call_.training || call.weights;
   schedule_ = schedule_backward(program_, readers_, values_to_visit(), run_.remade_, run.call_.training);
   const bool plain = std::any_of(plain_of_.begin(), plain_of_.end(), [](int unit) { return unit >= 0; });
-  single_ = schedule_.phases.size() <= 1 && !plain;
+  divides_images_ = run.divides_images_ && !call.samples;
+  single_ = schedule_.phases.size() <= 1 && !plain && !divides_images_;
   int widest = 0;
   for (size_t v = 0; v < program_.values.size(); ++v) widest = std::max(widest, run_.channels(static_cast<int>(v)));
   ones_.assign(widest, 1.0f);
@@ -168,9 +169,10 @@ void CellBackward::place_gradients() {
   for (size_t i = 0; i < places.size(); ++i) *places[i] = run_.stored(gradients_.data() + plan.offsets[i]);
   if (wants_sums_) sums_ = Block(sums);
   if (wants_weights_) {
-    const size_t floats = run_.packing_.gradient_floats() * groups_;
-    weight_gradients_ = Block(floats);
-    std::fill_n(weight_gradients_.data(), floats, 0.0f);
+    const size_t floats = run_.packing_.gradient_floats();
+    weight_gradients_ = Block(floats * groups_);
+    for_each(groups_, run_.call_.threads,
+             [&](int group, int) { std::fill_n(gradients_of_group(group), floats, 0.0f); });
   }
 }
 
@@ -191,6 +193,10 @@ void CellBackward::run() {
 // Weight gradients are summed group by group, in the order of images: the result depends on the number of threads, not
 // on who was faster.
 void CellBackward::run_phase(int phase) {
+  if (divides_images_) {
+    run_phase_in_parts(phase);
+    return;
+  }
   const int images = run_.call_.images;
   const auto visit_all = [&](int n, int thread, float* weight_gradients) {
     run_.scratch_[thread]->forget_inputs();
@@ -204,7 +210,7 @@ void CellBackward::run_phase(int phase) {
   }
   for_each(groups_, run_.call_.threads, [&](int group, int thread) {
     const size_t floats = run_.packing_.gradient_floats();
-    float* weight_gradients = weight_gradients_.data() + group * floats;
+    float* weight_gradients = gradients_of_group(group);
     const Block own = call_.samples ? Block(floats) : Block();
     for (int n = group_begin(group); n < group_begin(group + 1); ++n) {
       if (own.data()) std::fill_n(own.data(), floats, 0.0f);
@@ -213,6 +219,26 @@ void CellBackward::run_phase(int phase) {
         note_weight_samples(n, n - group_begin(group), own.data(), weight_gradients, group_deviations_[group]);
     }
   });
+}
+
+// Every image is a group of its own here, and every unit has its own weight gradients in it.
+void CellBackward::run_phase_in_parts(int phase) {
+  const int images = run_.call_.images;
+  for (const Step& step : schedule_.again[phase])
+    for_each(images, run_.call_.threads, [&](int n, int thread) { run_.make_again(step, n, thread); });
+  for (const std::vector<int>& wave : schedule_.waves[phase]) {
+    const int parts = static_cast<int>(wave.size());
+    for_each(images * parts, run_.call_.threads, [&](int i, int thread) {
+      const int n = i / parts;
+      run_.scratch_[thread]->forget_inputs();
+      visit(wave[i % parts], n, thread, wants_weights_ ? gradients_of_group(n) : nullptr);
+      if (run_.streams_) kernels_.end_streams();
+    });
+  }
+}
+
+float* CellBackward::gradients_of_group(int group) {
+  return weight_gradients_.data() + group * run_.packing_.gradient_floats();
 }
 
 // Everything that reads the value has its gradient: adds up what it means for the value, in floats.

@@ -34,6 +34,8 @@ class CellBackward {
   std::vector<bool> values_to_visit() const;
   void place_gradients();
   void run_phase(int phase);
+  void run_phase_in_parts(int phase);
+  float* gradients_of_group(int group);
   void finish_phase(const std::vector<int>& values);
 
   void visit(int value, int n, int thread, float* weight_gradients);
@@ -102,8 +104,9 @@ class CellBackward {
   // Only convolutions read it, all the same way: they make its whole gradient, which need not start from zero.
   std::vector<bool> lone_;
   bool wants_weights_ = false;
-  bool wants_sums_ = false;  // over pixels, for norms and mixture weights
-  bool single_ = false;      // one phase
+  bool wants_sums_ = false;      // over pixels, for norms and mixture weights
+  bool divides_images_ = false;  // among threads
+  bool single_ = false;          // one phase, through which a thread takes one image after the other
   BackwardSchedule schedule_;
   std::vector<Numbers> main_, bypass_, between_;  // first gradients: per mixture, mixture, value
   std::vector<Numbers> plain_input_;              // per unit, null but for plain ones whose input wants a gradient

@@ -29,7 +29,7 @@ void CellRun::place_values() {
   place_in_output();
   for (size_t v = program_->inputs; v < count; ++v) {
     const size_t numbers = image_numbers(static_cast<int>(v));
-    const bool keep = kept_[v], per_thread = folds_ && single && !keep;
+    const bool keep = kept_[v], per_thread = folds_ && single && !keep && !divides_images_;
     moments_offset_[v] = moments;
     if (normalised_[v]) moments += size_t{3} * channels(static_cast<int>(v)) * call_.images;
     if (in_output_ && is_output(static_cast<int>(v))) continue;

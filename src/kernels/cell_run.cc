@@ -1,6 +1,7 @@
 #include "nascent/kernels/cell_run.h"
 
 #include <algorithm>
+#include <span>
 
 #include "nascent/kernels/parallel.h"
 #include "nascent/kernels/scratch.h"
@@ -55,6 +56,7 @@ CellRun::CellRun(std::shared_ptr<const CellProgram> program, ForwardCall call)
   maker_.assign(program_->values.size(), -1);
   for (size_t u = 0; u < program_->units.size(); ++u) maker_[program_->units[u].output] = static_cast<int>(u);
   folds_ = !call_.training && (!call_.keep || call_.inputs_only);
+  divides_images_ = call_.images < call_.threads;
   plan_keeping();
 }
 
@@ -87,7 +89,7 @@ void CellRun::forward(Numbers output) {
   place_inputs();
   make_scratch(/*backward=*/false);
   for (size_t phase = 0; phase < schedule_.phases.size(); ++phase) {
-    run_phase(schedule_.phases[phase]);
+    run_phase(phase);
     for (const int unit : schedule_.plain[phase]) run_plain(unit);
     if (call_.training) finish_statistics(static_cast<int>(phase));
   }
@@ -121,18 +123,30 @@ float CellRun::weight(int row, int n) const {
   return call_.weights_per_image ? mixture_[static_cast<size_t>(row) * call_.images + n] : mixture_[row];
 }
 
-void CellRun::run_phase(const std::vector<Step>& steps) {
-  for_each(call_.images, call_.threads, [&](int n, int thread) {
+void CellRun::run_phase(size_t phase) {
+  const auto run = [&](std::span<const Step> steps, int n, int thread) {
     scratch_[thread]->forget_inputs();
-    for (const Step& step : steps) {
-      if (step.is_mix) {
-        run_mix(step.index, n, thread);
-      } else {
-        run_unit(step.index, n, thread);
-      }
-    }
+    for (const Step& step : steps) run_step(step, n, thread);
     if (streams_) kernels_.end_streams();
-  });
+  };
+  if (!divides_images_) {
+    for_each(call_.images, call_.threads, [&](int n, int thread) { run(schedule_.phases[phase], n, thread); });
+    return;
+  }
+  for (const std::vector<Step>& wave : schedule_.waves[phase]) {
+    const int parts = static_cast<int>(wave.size());
+    for_each(call_.images * parts, call_.threads, [&](int i, int thread) {
+      run({&wave[i % parts], 1}, i / parts, thread);
+    });
+  }
+}
+
+void CellRun::run_step(const Step& step, int n, int thread) {
+  if (step.is_mix) {
+    run_mix(step.index, n, thread);
+  } else {
+    run_unit(step.index, n, thread);
+  }
 }
 
 void CellRun::run_unit(int index, int n, int thread) {

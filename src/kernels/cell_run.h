@@ -100,7 +100,8 @@ class CellRun {
   void plan_sums();
   bool ends_in_product(int unit) const;
   void pack_weights(const std::vector<const float*>& parameters);
-  void run_phase(const std::vector<Step>& steps);
+  void run_phase(size_t phase);
+  void run_step(const Step& step, int n, int thread);
   void run_unit(int index, int n, int thread);
   void pool(int index, int n, int thread) const;
   void make_again(const Step& step, int n, int thread);
@@ -147,6 +148,7 @@ class CellRun {
   std::vector<Halo> halos_;                    // per unit; the same for all that read the same
   std::vector<bool> normalised_;               // per value: somebody reads it normalised
   bool folds_ = false;                         // norms into weights: see UnitEnd
+  bool divides_images_ = false;                // among threads, as there are fewer images than threads
   std::vector<bool> kept_;                     // per value: the backward pass finds it as the forward pass left it
   std::vector<bool> remade_;                   // per value: the backward pass, if there is one, makes it again
   std::vector<int> maker_;                     // per value: the unit that makes it, -1: none

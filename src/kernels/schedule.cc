@@ -24,6 +24,12 @@ bool is_plain(const CellProgram& program, const Step& step) {
   return !step.is_mix && program.units[step.index].kind == Unit::Kind::plain;
 }
 
+template <class Part>
+std::vector<Part>& wave_at(Waves<Part>& waves, int depth) {
+  if (depth >= static_cast<int>(waves.size())) waves.resize(depth + 1);
+  return waves[depth];
+}
+
 struct Placed {
   Step step;
   int depth;  // in its phase
@@ -74,7 +80,11 @@ ForwardSchedule schedule_forward(const CellProgram& program, bool batch_statisti
       return std::tie(a.depth, a.value) < std::tie(b.depth, b.value);
     });
     schedule.phases.emplace_back();
-    for (const Placed& item : phase) schedule.phases.back().push_back(item.step);
+    schedule.waves.emplace_back();
+    for (const Placed& item : phase) {
+      schedule.phases.back().push_back(item.step);
+      wave_at(schedule.waves.back(), item.depth).push_back(item.step);
+    }
   }
   return schedule;
 }
@@ -209,9 +219,29 @@ BackwardSchedule schedule_backward(const CellProgram& program, const std::vector
     if (phase[maker.input.value] < 0) continue;
     phase[*value] = phase[maker.input.value] - (maker.kind == Unit::Kind::plain ? 1 : barrier_behind(*value));
   }
+  // Behind what reads the value itself, or reads what a unit makes of it, in the same phase.
+  std::vector<int> depth(program.values.size(), 0);
   for (const int value : values) {
-    if (phase[value] >= static_cast<int>(schedule.phases.size())) schedule.phases.resize(phase[value] + 1);
+    const auto follow = [&](int other) {
+      if (phase[other] == phase[value]) depth[value] = std::max(depth[value], depth[other] + 1);
+    };
+    for (const Reader& reader : readers[value]) {
+      if (reader.is_mix) {
+        follow(program.mixes[reader.index].output);
+        continue;
+      }
+      const int made = program.units[reader.index].output;
+      follow(made);
+      for (const Reader& next : readers[made]) {
+        if (next.is_mix) follow(program.mixes[next.index].output);
+      }
+    }
+    if (phase[value] >= static_cast<int>(schedule.phases.size())) {
+      schedule.phases.resize(phase[value] + 1);
+      schedule.waves.resize(phase[value] + 1);
+    }
     schedule.phases[phase[value]].push_back(value);
+    wave_at(schedule.waves[phase[value]], depth[value]).push_back(value);
   }
   schedule_remade(program, readers, remade, schedule);
   return schedule;

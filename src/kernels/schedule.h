@@ -9,8 +9,14 @@
 
 namespace nascent::kernels {
 
+// Of a phase: the parts of each wave do not wait for one another, only for those of earlier waves. So where a batch has
+// too few images for all threads, the parts of one image are divided among them.
+template <class Part>
+using Waves = std::vector<std::vector<Part>>;
+
 struct ForwardSchedule {
   std::vector<std::vector<Step>> phases;
+  std::vector<Waves<Step>> waves;       // per phase
   std::vector<std::vector<int>> plain;  // per phase: the plain units at its end
   std::vector<int> phase;               // per value: when it is computed; inputs: 0
   std::vector<int> last;                // per value: when it is read last
@@ -42,6 +48,7 @@ struct BackwardSchedule {
     int first = 0, last = -1;
   };
   std::vector<std::vector<int>> phases;  // values
+  std::vector<Waves<int>> waves;         // per phase
   std::vector<int> phase;                // per value; -1: not visited
   // What is made again at the start of a phase: states and pools. Others are when they are visited.
   std::vector<std::vector<Step>> again;

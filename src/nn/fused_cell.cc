@@ -131,11 +131,11 @@ at::Tensor FusedCellFunction::forward(AutogradContext* context, c10::intrusive_p
                             .momentum = static_cast<float>(kNormMomentum),
                             .epsilon = static_cast<float>(kNormEpsilon)};
   for (size_t i = 0; i < pass->inputs(); ++i) {
-    pass->held.push_back(tensors[i].detach().contiguous(kChannelsLast));
+    pass->held.push_back(tensors[i].contiguous(kChannelsLast));
     call.inputs.push_back(numbers_at(pass->held.back()));
   }
   for (size_t i = pass->first_parameter(); i < tensors.size(); ++i) {
-    pass->held.push_back(tensors[i].detach().contiguous());
+    pass->held.push_back(tensors[i].contiguous());
     call.parameters.push_back(pass->held.back().data_ptr<float>());
   }
   for (const StageAt& at : pass->lowered->norms) {

@@ -58,7 +58,9 @@ class WeightedSumFunction : public torch::autograd::Function<WeightedSumFunction
     const at::MemoryFormat format = values[0].suggest_memory_format();
     const at::Tensor flat_grad = flat(grad, format);
     variable_list dots;
-    for (const at::Tensor& value : values) dots.push_back(at::dot(flat_grad, flat(value, format)));
+    // Under LibTorch's autocast, some values are of another type than the rest.
+    for (const at::Tensor& value : values)
+      dots.push_back(at::dot(flat_grad, flat(value, format).to(flat_grad.scalar_type())));
     return at::stack(dots);
   }
 };

@@ -19,8 +19,10 @@ std::vector<std::vector<std::string>> questions() {
   for (const std::string& shell : completion_shells()) all.push_back({"completion", shell});
   for (const Recipe& recipe : recipes()) all.push_back({"recipes", recipe.name});
   for (const std::string& verb : Verb::Registry::instance().names()) {
-    all.push_back(split(verb, ' '));
+    const std::vector<std::string> words = split(verb, ' ');
+    all.push_back(words);
     all.back().emplace_back("--help");
+    if (words.size() == 1) all.push_back({"options", verb});
   }
   return all;
 }

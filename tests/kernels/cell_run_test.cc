@@ -224,14 +224,39 @@ TEST_F(CellRunTest, MomentsOfSingleImagesAreThoseOfPassesOfOneImage) {
   }
 }
 
+// More threads than images, and many more than cores.
 TEST_F(CellRunTest, OneNumberOfThreadsGivesTheSameBytes) {
   for (const Precision precision : {Precision::single, Precision::bf16}) {
     const CellProgram program =
         random_cell({.seed = 3, .channels = 7, .height = 9, .width = 8, .reduction = true, .precision = precision});
-    for (const int threads : {1, 2, 3}) {
-      const RandomPassOptions pass{.images = 7, .threads = threads};
-      const PassResult first = run_random_pass(program, pass);
-      for (int again = 0; again < 5; ++again) EXPECT_EQ(run_random_pass(program, pass), first) << threads;
+    for (const int threads : {1, 2, 3, 5, 16, 64}) {
+      for (const int images : {7, 70}) {
+        const RandomPassOptions pass{.images = images, .threads = threads};
+        const PassResult first = run_random_pass(program, pass);
+        for (int again = 0; again < 3; ++again)
+          EXPECT_EQ(run_random_pass(program, pass), first) << threads << " threads, " << images << " images";
+      }
+    }
+  }
+}
+
+// Only weight gradients depend on their number: those of groups of images are added up.
+TEST_F(CellRunTest, ManyThreadsGiveWhatOneGives) {
+  for (Sample& sample : samples()) {
+    SCOPED_TRACE(sample.name);
+    sample.pass.images = 9;
+    sample.pass.threads = 1;
+    const PassResult truth = run_random_pass(sample.program, sample.pass);
+    for (const int threads : {3, 5, 16, 64}) {
+      SCOPED_TRACE(threads);
+      sample.pass.threads = threads;
+      const PassResult mine = run_random_pass(sample.program, sample.pass);
+      expect_close(mine, truth, {1e-6, 1e-6});
+      for (size_t i = 0; i < truth.size(); ++i) {
+        const auto& [name, values] = truth[i];
+        if (name.starts_with("gradient of parameter")) continue;
+        EXPECT_EQ(mine[i].second, values) << name;
+      }
     }
   }
 }

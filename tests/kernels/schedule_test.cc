@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "kernels/random_cell.h"
+
 namespace nascent::kernels {
 namespace {
 
@@ -33,6 +35,37 @@ TEST(Schedule, StatisticsOverTheBatchSeparatePhases) {
 }
 
 TEST(Schedule, RunningStatisticsNeedOnePhaseOnly) { EXPECT_EQ(schedule_forward(chain(), false).phases.size(), 1u); }
+
+// What a step reads was made in an earlier wave, phase, or not at all.
+TEST(Schedule, WavesWaitForWhatTheyRead) {
+  for (const bool batch_statistics : {true, false}) {
+    const CellProgram program = random_cell({.seed = 1, .channels = 8, .plain = false});
+    const ForwardSchedule schedule = schedule_forward(program, batch_statistics);
+    std::vector<bool> made(program.values.size(), false);
+    for (int input = 0; input < program.inputs; ++input) made[input] = true;
+    size_t steps = 0;
+    bool several = false;
+    for (const Waves<Step>& waves : schedule.waves) {
+      for (const std::vector<Step>& wave : waves) {
+        std::vector<int> results;
+        for (const Step& step : wave) {
+          ++steps;
+          if (!step.is_mix) {
+            EXPECT_TRUE(made[program.units[step.index].input.value]);
+            results.push_back(program.units[step.index].output);
+            continue;
+          }
+          for (const Term& term : program.mixes[step.index].terms) EXPECT_TRUE(made[term.read.value]);
+          results.push_back(program.mixes[step.index].output);
+        }
+        several = several || wave.size() > 1;
+        for (const int value : results) made[value] = true;
+      }
+    }
+    EXPECT_EQ(steps, program.steps.size());
+    EXPECT_TRUE(several);  // so there is something to divide
+  }
+}
 
 TEST(Schedule, BackwardVisitsWhatReadsAValueFirst) {
   const CellProgram program = chain();

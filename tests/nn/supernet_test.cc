@@ -8,6 +8,7 @@
 #include "nascent/nn/engine.h"
 #include "nascent/nn/inherit.h"
 #include "nascent/nn/network.h"
+#include "nascent/nn/threads.h"
 #include "nn/multiply_adds.h"
 #include "nn/samples.h"
 
@@ -106,6 +107,29 @@ TEST(Supernet, GradientsThatAreDifferentiatedAgainAreTheSame) {
     EXPECT_LT(apart(fused.again, fused.once), 1e-3) << name;
     EXPECT_LT(apart(fused.of_norm, exact.of_norm), 3 * apart(plain.of_norm, exact.of_norm) + 1e-3) << name;
   }
+}
+
+// More threads than images, and many more than cores.
+TEST(Supernet, ManyThreadsGiveWhatOneGivesAndTheSameBytesAgain) {
+  const int before = at::get_num_threads();
+  for (const std::string name : {"darts", "nasbench201"}) {
+    const auto space = find_space(name);
+    const auto gradients = [&](int threads) {
+      use_threads(threads);
+      Network network(small_supernet(*space), 1);
+      Mixture mixture = uniform_mixture(*space);
+      std::vector<at::Tensor> wanted = network.parameters();
+      for (const auto& [type, cell] : mixture) wanted.push_back(cell.ops);
+      return as_one(torch::autograd::grad({loss_of(network, mixture)}, wanted, {}, {}, false, /*allow_unused=*/true));
+    };
+    const at::Tensor truth = gradients(1);
+    for (const int threads : {3, 5, 16, 64}) {
+      const at::Tensor first = gradients(threads);
+      EXPECT_LT(apart(first, truth), 1e-4) << name << ", " << threads << " threads";
+      EXPECT_TRUE(at::equal(gradients(threads), first)) << name << ", " << threads << " threads";
+    }
+  }
+  use_threads(before);
 }
 
 TEST_P(EverySupernet, HasTheParametersOfItsPlan) {
