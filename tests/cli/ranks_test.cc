@@ -411,7 +411,7 @@ TEST_F(ModelOnRanks, AnAttackGoesOnWhereverARankWasKilled) {
   const auto words = [&](const std::string& out) {
     return attack(
         models, out,
-        {"--attack", "square", "--queries", "300", "--eps", "1/255,2/255,4/255,8/255", "--checkpoint-steps", "1"});
+        {"--attack", "square", "--queries", "200", "--eps", "1/255,2/255,4/255,8/255", "--checkpoint-steps", "1"});
   };
   run_on(1, words("whole"));
   RandomStream random(11, "victim");
@@ -424,7 +424,7 @@ TEST_F(ModelOnRanks, PointsOfALandscapeAreComputedSideBySide) {
   const std::vector<std::pair<std::string, std::vector<std::string>>> analyses = {
       {"landscape",
        {"--points", "4", "--directions", "2", "--norms", "recalibrated", "--calibration", "16", "--curvature-points",
-        "2", "--curvature", "--top", "1", "--lanczos-steps", "2", "--curvature-images", "16"}},
+        "2", "--curvature", "--top", "1", "--lanczos-steps", "2", "--trace-probes", "2", "--curvature-images", "16"}},
       {"variance", {"--points", "3"}}};
   for (const auto& [verb, more] : analyses) {
     const auto words = [&](const std::string& out) {
