@@ -356,8 +356,8 @@ TEST_F(ProgramOnRanks, VariantsOfACellAreTrainedSideBySide) {
 class ModelOnRanks : public ProgramOnRanks {
  protected:
   std::string trained(const std::string& name, const std::string& seed = "1") const {
-    run_on(1, with(tiny({"train", "--genotype", "nasbench201:4321"}),
-                   {"--epochs", "1", "--seed", seed, "--out", path(name)}));
+    run_on(1, with(tiny({"train", "--genotype", "nasbench201:77"}),
+                   {"--epochs", "2", "--seed", seed, "--out", path(name)}));
     return path(name);
   }
   // Batches of 4 of 30 images: the last is a smaller one.
@@ -424,7 +424,7 @@ TEST_F(ModelOnRanks, PointsOfALandscapeAreComputedSideBySide) {
   const std::vector<std::pair<std::string, std::vector<std::string>>> analyses = {
       {"landscape",
        {"--points", "4", "--directions", "2", "--norms", "recalibrated", "--calibration", "16", "--curvature-points",
-        "2", "--curvature", "--top", "1", "--lanczos-steps", "2", "--trace-probes", "2", "--curvature-images", "16"}},
+        "2", "--curvature", "--top", "1", "--lanczos-steps", "4", "--trace-probes", "2", "--curvature-images", "16"}},
       {"variance", {"--points", "3"}}};
   for (const auto& [verb, more] : analyses) {
     const auto words = [&](const std::string& out) {
