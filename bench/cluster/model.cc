@@ -15,7 +15,6 @@
 #include <deque>
 #include <list>
 #include <map>
-#include <simgrid/kernel/ProfileBuilder.hpp>
 
 #include "nascent/cluster/farm.h"
 #include "nascent/cluster/member.h"
@@ -148,6 +147,16 @@ void serve_counter() {
   }
 }
 
+// The node that is slow, and its speed against the others'.
+const sg::Host* slow_node = nullptr;
+double slow_speed = 1;
+
+// As long as these seconds of one core of a usual node take here.
+void compute(double seconds) {
+  const double speed = sg::this_actor::get_host() == slow_node ? slow_speed : 1;
+  sg::this_actor::execute(seconds * 1e9 / speed);
+}
+
 struct FarmSetting {
   int ranks = 1;
   int64_t pieces = 1;
@@ -158,12 +167,12 @@ struct FarmSetting {
 // Takes as long as scoring takes, with a deviation that belongs to the piece.
 class DelayHelper : public Helper {
  public:
-  std::string piece(const std::string& description) override {
-    RandomStream random(1, "piece", {std::stoull(description)});
+  std::string piece(const Work& work) override {
+    RandomStream random(1, "piece", {static_cast<uint64_t>(work.number)});
     // Log-normal, as times are.
     const double variance = std::log(1 + std::pow(setting.spread / setting.seconds, 2));
     const double seconds = std::exp(std::log(setting.seconds) - variance / 2 + std::sqrt(variance) * random.normal());
-    sg::this_actor::execute(seconds * 1e9);
+    compute(seconds);
     return std::string(110, 'x');  // as long as the scores of five metrics
   }
 };
@@ -179,9 +188,9 @@ void lead() {
     Member member(std::make_unique<SimulatedTransport>(0, setting.ranks, setting.atomics));
     Farm farm("delay", Json::object(), mine, [&](int64_t, const std::string&) {
       if (done++ == 0) opened = sg::Engine::get_clock();
-      sg::this_actor::execute(setting.result_seconds * 1e9);
+      compute(setting.result_seconds);
     });
-    for (int64_t i = 0; i < setting.pieces; ++i) farm.add(std::to_string(i));
+    for (int64_t i = 0; i < setting.pieces; ++i) farm.add({.number = i});
     farm.run(1);
     const double seconds = sg::Engine::get_clock();
     const double ideal = static_cast<double>(setting.pieces) * setting.seconds / setting.ranks;
@@ -211,8 +220,8 @@ std::vector<sg::Host*> sorted_hosts(sg::Engine& engine, double slow) {
     return std::atoi(a->get_cname() + 5) < std::atoi(b->get_cname() + 5);  // node-N.…
   });
   if (slow > 0) {
-    auto* profile = simgrid::kernel::profile::ProfileBuilder::from_string("slow", fmt::format("0 {}\n", slow), -1);
-    hosts.at(1)->set_speed_profile(profile);
+    slow_node = hosts.at(1);
+    slow_speed = slow;
   }
   return hosts;
 }
@@ -245,19 +254,19 @@ int farm(sg::Engine& engine, const std::vector<std::string>& words) {
 // One step: the shards of a rank, then two exchanges of parts.
 void step(int rank, int ranks, int shards, double seconds, double bytes, double* end) {
   const int own = shards / ranks + (rank < shards % ranks ? 1 : 0);
-  sg::this_actor::execute(seconds / shards * own * 1e9);
+  compute(seconds / shards * own);
   for (const std::string round : {"sum", "back"}) {
-    std::vector<sg::CommPtr> sends;
+    // As Member's carrier: whatever comes first is taken first.
+    std::vector<sg::CommPtr> under_way;
+    std::vector<int*> parts(static_cast<size_t>(ranks));
+    const auto box = [&](int from, int to) { return sg::Mailbox::by_name(fmt::format("{}-{}-{}", round, from, to)); };
     for (int i = 1; i < ranks; ++i) {
-      const int to = (rank + i) % ranks;
-      auto* box = sg::Mailbox::by_name(fmt::format("{}-{}-{}", round, rank, to));
-      sends.push_back(box->put_async(new int(0), static_cast<uint64_t>(kHeader + bytes / ranks)));
+      const int other = (rank + i) % ranks;
+      under_way.push_back(box(other, rank)->get_async<int>(&parts[static_cast<size_t>(other)]));
+      under_way.push_back(box(rank, other)->put_async(new int(0), static_cast<uint64_t>(kHeader + bytes / ranks)));
     }
-    for (int i = 1; i < ranks; ++i) {
-      const int from = (rank + i) % ranks;
-      delete sg::Mailbox::by_name(fmt::format("{}-{}-{}", round, from, rank))->get<int>();
-    }
-    for (auto& send : sends) send->wait();
+    for (auto& one : under_way) one->wait();
+    for (const int* part : parts) delete part;
   }
   *end = std::max(*end, sg::Engine::get_clock());
 }

@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "nascent/core/error.h"
+#include "nascent/core/files.h"
 #include "nascent/train/model_data.h"
 
 namespace nascent {
@@ -60,6 +61,12 @@ std::string AnalysedModels::facts(size_t model, int64_t images, const std::strin
   return fmt::format("of {} ({}) on {} test images of {}; norms {}, directions {} of {}{}, seed {}.",
                      models[model].name, group(model), images, data_name, norms, pair + 1, grid.directions,
                      grid.filters ? ", filter-normalised" : "", seed);
+}
+
+std::string AnalysedModels::digest() const {
+  std::string all = std::to_string(data->digest());
+  for (const LandscapeModel& model : models) all += fmt::format(" {:08x}", crc32(read_file(model.path)));
+  return all;
 }
 
 ImageBatches AnalysedModels::calibration(bool wanted, int images) const {

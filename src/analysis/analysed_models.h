@@ -29,6 +29,8 @@ struct AnalysedModels {
   // ...".
   std::string facts(size_t model, int64_t images, const std::string& norms, int pair, const LandscapeOptions& grid,
                     int64_t seed) const;
+  // Of the models' bytes and of the images.
+  std::string digest() const;
   // Training images for norms that are recalibrated; none where they are not.
   ImageBatches calibration(bool wanted, int images) const;
 };

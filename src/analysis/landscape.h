@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "nascent/analysis/weight_plane.h"
-#include "nascent/train/loop.h"
+#include "nascent/train/farmed_job.h"
 #include "nascent/train/model.h"
 
 namespace nascent {
@@ -75,7 +75,7 @@ using PointMeasure = std::function<std::pair<double, double>(Network&)>;
 PointMeasure loss_measure(ImageBatches images, ImageBatches calibration, const std::string& norms);
 
 // Every point of every grid of every model is a step; the centre of a grid comes first.
-class LandscapeJob : public Job {
+class LandscapeJob : public FarmedJob {
  public:
   // Points of an earlier, coarser grid, by (model, pair, alpha, beta) in billionths: those are not computed again.
   using Known = std::map<std::tuple<std::string, int, int64_t, int64_t>, std::pair<double, double>>;
@@ -87,7 +87,8 @@ class LandscapeJob : public Job {
   int64_t epochs() const override { return 1; }
   int64_t steps() const override;
   void start_epoch(int64_t, int64_t, EventSink&) override {}
-  StepReport step(int64_t epoch, int64_t step, EventSink& events) override;
+  std::string piece(int64_t epoch, int64_t step) override;
+  StepReport take(int64_t epoch, int64_t step, const std::string& found, EventSink& events) override;
   void end_epoch(int64_t, EventSink&) override;
   void save(State& state, const std::string& prefix) const override;
   void load(const State& state, const std::string& prefix) override;

@@ -235,15 +235,36 @@ void LandscapeAnalysisOptions::resolve() {
   settle_data(models, data);
 }
 
+namespace {
+
+// The jobs as another rank has them, with all that they look at.
+struct JobsElsewhere {
+  explicit JobsElsewhere(const Json& opening)
+      : options(farmed_options<LandscapeAnalysisOptions>(opening)), analysis(options), jobs(analysis.jobs()) {}
+
+  LandscapeAnalysisOptions options;
+  LandscapeAnalysis analysis;
+  std::shared_ptr<JobSequence> jobs;
+};
+
+NASCENT_REGISTER(cluster::Helper, "landscape", "points of loss landscapes", [](const Json& opening) {
+  const auto all = std::make_shared<JobsElsewhere>(opening);
+  return helper_at({all, all->jobs.get()}, all->analysis.opened().digest());
+});
+
+}  // namespace
+
 Json analyse_landscape(const LandscapeAnalysisOptions& options, Session& session) {
   options.run.apply();
   LandscapeAnalysis analysis(options);
-  if (!session.resumed()) analysis.say_time();
   const auto jobs = analysis.jobs();
+  check_ranks_for(*jobs, "points of grids");
+  if (!session.resumed()) analysis.say_time();
   session.begin("landscape", {{"Data set", analysis.opened().data_name}, {"Models", join(options.models, ", ")}});
   Json result = {{"settings", analysis.settings()}, {"models", Json::array()}};
   session.run([&] {
-    session.run(*jobs);
+    run_farmed(*jobs, farm_opening("landscape", options, analysis.opened().digest(), session),
+               [&](Job& job) { session.run(job); });
     std::vector<ReportPicture> pictures;
     for (const size_t model : analysis.opened().by_width()) {
       result["models"].push_back(analysis.describe(session.directory().path(), model, pictures));

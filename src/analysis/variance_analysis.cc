@@ -60,25 +60,52 @@ void VarianceAnalysisOptions::resolve() {
   settle_data(models, data);
 }
 
+namespace {
+
+// What is measured where, with all that it looks at.
+struct VarianceGrids {
+  explicit VarianceGrids(const VarianceAnalysisOptions& options)
+      : opened(open_models(options.models, options.data, options.grid.images)),
+        images(opened.test_images()),
+        job(
+            opened.models, [this](Network& network) { return measure(network); }, options.grid,
+            static_cast<uint64_t>(options.run.seed)) {}
+  VarianceGrids(const VarianceGrids&) = delete;
+  VarianceGrids& operator=(const VarianceGrids&) = delete;
+
+  std::pair<double, double> measure(Network& network) const {
+    const GradientVariance found = gradient_variance(network, images);
+    return {std::sqrt(found.variance), found.noise_scale()};
+  }
+
+  AnalysedModels opened;
+  ImageBatches images;
+  LandscapeJob job;
+};
+
+NASCENT_REGISTER(cluster::Helper, "variance", "gradient variances at points of grids", [](const Json& opening) {
+  const auto all = std::make_shared<VarianceGrids>(farmed_options<VarianceAnalysisOptions>(opening));
+  return helper_at({all, &all->job}, all->opened.digest());
+});
+
+}  // namespace
+
 Json analyse_variance(const VarianceAnalysisOptions& options, Session& session) {
   options.run.apply();
-  const AnalysedModels opened = open_models(options.models, options.data, options.grid.images);
-  const ImageBatches images = opened.test_images();
-  const auto measure = [&](Network& network) {
-    const GradientVariance found = gradient_variance(network, images);
-    return std::pair(std::sqrt(found.variance), found.noise_scale());
-  };
-  LandscapeJob job(opened.models, measure, options.grid, static_cast<uint64_t>(options.run.seed));
+  VarianceGrids grids(options);
+  const AnalysedModels& opened = grids.opened;
+  check_ranks_for(grids.job, "points of grids");
   session.begin("variance", {{"Data set", opened.data_name}, {"Models", join(options.models, ", ")}});
   Json result = {{"models", Json::array()}};
   session.run([&] {
-    session.run(job);
+    run_farmed(grids.job, farm_opening("variance", options, opened.digest(), session),
+               [&](Job& job) { session.run(job); });
     const std::filesystem::path folder = session.directory().path();
     std::vector<ReportPicture> pictures;
     for (const size_t model : opened.by_width()) {
-      result["models"].push_back(describe_variance_at(opened, model, images, folder));
+      result["models"].push_back(describe_variance_at(opened, model, grids.images, folder));
       for (int pair = 0; pair < options.grid.directions; ++pair) {
-        for (ReportPicture& picture : draw_variance(options, opened, job, model, pair, folder)) {
+        for (ReportPicture& picture : draw_variance(options, opened, grids.job, model, pair, folder)) {
           pictures.push_back(std::move(picture));
         }
       }

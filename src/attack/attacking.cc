@@ -32,6 +32,21 @@ Campaign plan_campaign(const AttackingOptions& options, const Victims& victims, 
   return {std::move(setup), without_target(images.all, target)};
 }
 
+// An attack made ready.
+struct Planned {
+  std::shared_ptr<Campaign> campaign;
+  std::string digest;  // of models and images
+
+  Planned(AttackingOptions& options, const ReadModels& read) {
+    const AttackOptions& asked = options.attack;
+    VictimFiles files(asked.models, {asked.mean, asked.deviation}, read);
+    options.data = files.data(options.data);
+    const PixelImages images = files.images(options.data, asked.images, static_cast<uint64_t>(options.run.seed));
+    campaign = std::make_shared<Campaign>(plan_campaign(options, files.load(images), images));
+    digest = files.digest(images);
+  }
+};
+
 }  // namespace
 
 void AttackingOptions::declare(OptionTable& table) {
@@ -43,22 +58,27 @@ void AttackingOptions::declare(OptionTable& table) {
 Json attack(AttackingOptions& options, Session& session, const ReadModels& read) {
   options.run.apply();
   const AttackOptions& asked = options.attack;
-  VictimFiles files(asked.models, {asked.mean, asked.deviation}, read);
-  options.data = files.data(options.data);
-  const PixelImages images = files.images(options.data, asked.images, static_cast<uint64_t>(options.run.seed));
-  Campaign campaign = plan_campaign(options, files.load(images), images);
+  const Planned planned(options, read);
+  Campaign& campaign = *planned.campaign;
+  check_ranks_for(campaign, "batches of images");
   session.begin(
       asked.attack,
       {{"Attack", asked.attack}, {"Victim", join(asked.models, ", ")}, {"Data set", data_text(options.data)}});
   Json result;
   session.run([&] {
-    session.run(campaign);
+    run_farmed(campaign, farm_opening("attack", options, planned.digest, session), [&](Job& job) { session.run(job); });
     write_gallery(campaign, asked.pictures, session.directory().path());
     result = campaign_result(campaign);
     write_attack_figures(result, session.directory().path() / "figures");
     session.conclude(result);
   });
   return result;
+}
+
+std::unique_ptr<cluster::Helper> attack_helper(const Json& opening, const ReadModels& read) {
+  auto options = farmed_options<AttackingOptions>(opening);
+  const Planned planned(options, read);
+  return helper_at(planned.campaign, planned.digest);
 }
 
 }  // namespace nascent

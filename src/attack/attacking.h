@@ -6,6 +6,7 @@
 
 #include "nascent/attack/attack_options.h"
 #include "nascent/attack/victim_files.h"
+#include "nascent/cluster/farm.h"
 #include "nascent/data/data_options.h"
 #include "nascent/train/session.h"
 
@@ -21,7 +22,10 @@ struct AttackingOptions {
 };
 
 // Leaves result.json, the images, the figures and the report in the session's folder; returns the result. Fills in
-// which data it is, before the session keeps the options.
+// which data it is, before the session keeps the options. Started as several ranks, these must know the helper
+// "attack".
 Json attack(AttackingOptions& options, Session& session, const ReadModels& read = read_model);
+// That helper: attacks batches on another rank.
+std::unique_ptr<cluster::Helper> attack_helper(const Json& opening, const ReadModels& read);
 
 }  // namespace nascent

@@ -11,7 +11,7 @@
 namespace nascent {
 namespace {
 
-constexpr const char* kStarted = "started";
+constexpr const char *kStarted = "started", *kWarnings = "warnings";
 
 void put_rows(at::Tensor to, int64_t first, const at::Tensor& from) { to.narrow(0, first, from.size(0)).copy_(from); }
 
@@ -24,7 +24,7 @@ bool are_probabilities(const at::Tensor& answers) {
   return answers.min().item<double>() >= 0 && at::allclose(answers.sum(1), at::ones({answers.size(0)}), 0, 1e-4);
 }
 
-std::string record_name(const std::string& prefix, size_t record) {
+std::string record_name(const std::string& prefix, int64_t record) {
   return fmt::format("{}record.{}.", prefix, record);
 }
 
@@ -54,45 +54,70 @@ const AttackRecord& Campaign::record(int attacker, size_t eps) const {
   return records_.at(1 + attacker * strengths + eps);
 }
 
-void Campaign::prepare(AttackRecord& record) const {
-  const int64_t count = images_.size();
+AttackRecord Campaign::empty_record(int64_t epoch, int64_t first, int64_t count) const {
+  AttackRecord record{.attacker = records_[epoch].attacker, .eps = records_[epoch].eps};
   record.answers = at::zeros({static_cast<int64_t>(setup_.judges.size()), count}, at::kLong);
   record.fooled = at::zeros({count}, at::kBool);
   record.distances = at::zeros({count}, at::kFloat);
   record.parts = at::full({count}, -1, at::kLong);
   record.weaker = at::zeros({count}, at::kBool);
   std::vector<int64_t> kept = images_.images.sizes().vec();
-  kept[0] = record.attacker < 0 ? 0 : std::min<int64_t>(setup_.keep, count);
+  kept[0] = record.attacker < 0 ? 0 : std::clamp<int64_t>(setup_.keep - first, 0, count);
   record.images = at::zeros(kept, at::kFloat);
+  return record;
+}
+
+int64_t Campaign::batch_size(int64_t step) const {
+  return std::min<int64_t>(setup_.batch, images_.size() - step * setup_.batch);
 }
 
 void Campaign::start_epoch(int64_t epoch, int64_t first_step, EventSink&) {
   started_ = epoch + 1;
-  if (first_step == 0) prepare(records_[epoch]);
+  if (first_step == 0) records_[epoch] = empty_record(epoch, 0, images_.size());
 }
 
-StepReport Campaign::step(int64_t epoch, int64_t step, EventSink& events) {
-  AttackRecord& record = records_[epoch];
-  const int64_t first = step * setup_.batch, count = std::min<int64_t>(setup_.batch, images_.size() - first);
+std::string Campaign::piece(int64_t epoch, int64_t step) {
+  const int64_t first = step * setup_.batch, count = batch_size(step);
   Attacked batch = images_.select(at::arange(first, first + count, at::kLong));
   if (scale_.defined()) batch.images = batch.images / scale_;
-  std::string note = "clean";
-  if (epoch == 0) {
-    if (step == 0) inspect(batch);
-    judge(record, batch.images, first);
+  AttackRecord record = empty_record(epoch, first, count);
+  State found;
+  if (epoch > 0) {
+    attack(record, batch);
   } else {
-    attack(record, batch, first);
-    const double robust = 100 - percent_true(record.fooled.narrow(0, 0, first + count));
-    note = std::isfinite(record.eps) ? fmt::format("eps {:.4g}: {:.1f} % hold", record.eps, robust)
-                                     : fmt::format("{:.1f} % hold", robust);
-    if (setup_.attacked.size() > 1) note = setup_.attacked[record.attacker]->name() + ", " + note;
-    events.emit({"step", epoch, epoch * steps() + step + 1, {{"robust_top1", robust}}});
+    if (step == 0) found.values[kWarnings] = inspect(batch);
+    judge(record, batch.images);
   }
+  record.save(found, "");
+  return found.serialise();
+}
+
+StepReport Campaign::take(int64_t epoch, int64_t step, const std::string& found, EventSink& events) {
+  const State state = State::parse(found, "a batch");
+  const int64_t first = step * setup_.batch, count = batch_size(step);
+  AttackRecord batch = empty_record(epoch, first, count);
+  batch.load(state, "");
+  AttackRecord& record = records_[epoch];
+  record.answers.narrow(1, first, count).copy_(batch.answers);
+  put_rows(record.fooled, first, batch.fooled);
+  put_rows(record.distances, first, batch.distances);
+  put_rows(record.parts, first, batch.parts);
+  put_rows(record.weaker, first, batch.weaker);
+  if (batch.images.size(0) > 0) put_rows(record.images, first, batch.images);
+  if (epoch == 0) {
+    if (step == 0) warnings_ = state.value(kWarnings);
+    return {.note = "clean"};
+  }
+  const double robust = 100 - percent_true(record.fooled.narrow(0, 0, first + count));
+  events.emit({"step", epoch, epoch * steps() + step + 1, {{"robust_top1", robust}}});
+  std::string note = std::isfinite(record.eps) ? fmt::format("eps {:.4g}: {:.1f} % hold", record.eps, robust)
+                                               : fmt::format("{:.1f} % hold", robust);
+  if (setup_.attacked.size() > 1) note = setup_.attacked[record.attacker]->name() + ", " + note;
   return {.note = note};
 }
 
 // Signs that the numbers of an attack are not to be trusted, from the first batch.
-void Campaign::inspect(const Attacked& batch) {
+Json Campaign::inspect(const Attacked& batch) const {
   int64_t flat = 0;
   bool probabilities = false, random = false;
   for (const auto& victim : setup_.attacked) {
@@ -103,10 +128,10 @@ void Campaign::inspect(const Attacked& batch) {
     const at::Tensor slopes = victim->gradient(batch.images, cross_entropy(batch)).images;
     flat = std::max(flat, slopes.abs().amax({1, 2, 3}).eq(0).sum().item<int64_t>());
   }
-  warnings_ = {{"zero_gradients", flat}, {"probabilities", probabilities}, {"random_answers", random}};
+  return {{"zero_gradients", flat}, {"probabilities", probabilities}, {"random_answers", random}};
 }
 
-void Campaign::attack(AttackRecord& record, const Attacked& batch, int64_t first) {
+void Campaign::attack(AttackRecord& record, const Attacked& batch) const {
   const Victim& victim = *setup_.attacked[record.attacker];
   const AttackPlan& plan = setup_.plan;
   const Attacked aimed = with_aims(batch, setup_.target, victim, plan.settings.seed);
@@ -117,51 +142,51 @@ void Campaign::attack(AttackRecord& record, const Attacked& batch, int64_t first
     return attack_batch(*entry.make(plan.settings), entry.facts, plan.settings, victim, aimed, threat);
   };
   const Outcome outcome = run(plan.attack);
-  put_rows(record.fooled, first, outcome.fooled);
-  put_rows(record.distances, first, threat.distance(outcome.images, batch.images));
-  if (outcome.parts.defined()) put_rows(record.parts, first, outcome.parts);
-  if (!plan.facts.not_weaker_than.empty()) put_rows(record.weaker, first, run(plan.facts.not_weaker_than).fooled);
-  judge(record, outcome.images, first);
-  const int64_t kept = std::min(record.images.size(0) - first, batch.size());
-  if (kept <= 0) return;
+  record.fooled.copy_(outcome.fooled);
+  record.distances.copy_(threat.distance(outcome.images, batch.images));
+  if (outcome.parts.defined()) record.parts.copy_(outcome.parts);
+  if (!plan.facts.not_weaker_than.empty()) record.weaker.copy_(run(plan.facts.not_weaker_than).fooled);
+  judge(record, outcome.images);
   const at::Tensor pixels = scale_.defined() ? outcome.images * scale_ : outcome.images;
-  put_rows(record.images, first, pixels.narrow(0, 0, kept));
+  record.images.copy_(pixels.narrow(0, 0, record.images.size(0)));
 }
 
-void Campaign::judge(AttackRecord& record, const at::Tensor& images, int64_t first) const {
+void Campaign::judge(AttackRecord& record, const at::Tensor& images) const {
   for (size_t j = 0; j < setup_.judges.size(); ++j) {
-    put_rows(record.answers[static_cast<int64_t>(j)], first, setup_.judges[j]->logits(images).argmax(1));
+    record.answers[static_cast<int64_t>(j)].copy_(setup_.judges[j]->logits(images).argmax(1));
   }
+}
+
+void AttackRecord::save(State& state, const std::string& prefix) const {
+  state.put(prefix + "answers", answers);
+  state.put(prefix + "fooled", fooled);
+  state.put(prefix + "distances", distances);
+  state.put(prefix + "parts", parts);
+  state.put(prefix + "weaker", weaker);
+  state.put(prefix + "images", images);
+}
+
+void AttackRecord::load(const State& state, const std::string& prefix) {
+  state.copy_into(prefix + "answers", answers);
+  state.copy_into(prefix + "fooled", fooled);
+  state.copy_into(prefix + "distances", distances);
+  state.copy_into(prefix + "parts", parts);
+  state.copy_into(prefix + "weaker", weaker);
+  state.copy_into(prefix + "images", images);
 }
 
 void Campaign::save(State& state, const std::string& prefix) const {
   state.values[prefix + kStarted] = started_;
-  state.values[prefix + "warnings"] = warnings_;
-  for (int64_t i = 0; i < started_; ++i) {
-    const AttackRecord& record = records_[i];
-    const std::string name = record_name(prefix, i);
-    state.put(name + "answers", record.answers);
-    state.put(name + "fooled", record.fooled);
-    state.put(name + "distances", record.distances);
-    state.put(name + "parts", record.parts);
-    state.put(name + "weaker", record.weaker);
-    state.put(name + "images", record.images);
-  }
+  state.values[prefix + kWarnings] = warnings_;
+  for (int64_t i = 0; i < started_; ++i) records_[i].save(state, record_name(prefix, i));
 }
 
 void Campaign::load(const State& state, const std::string& prefix) {
   started_ = std::min<int64_t>(state.value(prefix + kStarted).get<int64_t>(), epochs());
-  warnings_ = state.value(prefix + "warnings");
+  warnings_ = state.value(prefix + kWarnings);
   for (int64_t i = 0; i < started_; ++i) {
-    AttackRecord& record = records_[i];
-    prepare(record);
-    const std::string name = record_name(prefix, i);
-    state.copy_into(name + "answers", record.answers);
-    state.copy_into(name + "fooled", record.fooled);
-    state.copy_into(name + "distances", record.distances);
-    state.copy_into(name + "parts", record.parts);
-    state.copy_into(name + "weaker", record.weaker);
-    state.copy_into(name + "images", record.images);
+    records_[i] = empty_record(i, 0, images_.size());
+    records_[i].load(state, record_name(prefix, i));
   }
 }
 

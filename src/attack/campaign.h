@@ -1,5 +1,5 @@
-// Attacks on one victim, or on every member of an ensemble, at one or several strengths: a Job whose epochs are attacks
-// and whose steps are batches. All victims answer what each attack made.
+// Attacks on one victim, or on every member of an ensemble, at one or several strengths: a job whose epochs are attacks
+// and whose steps are batches, none of which needs another. All victims answer what each attack made.
 //
 //   Campaign campaign({.attackers = ..., .judges = ..., .plan = plan_attack(options, 10, 1)}, images, 64);
 //   run_job(campaign, {.checkpoints = &store});
@@ -12,11 +12,11 @@
 
 #include "nascent/attack/attack_options.h"
 #include "nascent/attack/target.h"
-#include "nascent/train/loop.h"
+#include "nascent/train/farmed_job.h"
 
 namespace nascent {
 
-// What was done to all images by one attack; the first record holds the clean images.
+// What was done to images by one attack: to all of them, or to a batch. The first record holds the clean images.
 struct AttackRecord {
   int attacker = -1;       // among the victims attacked; -1: none, the images are clean
   double eps = 0;          // infinite for a minimal-norm attack
@@ -26,6 +26,9 @@ struct AttackRecord {
   at::Tensor parts{};      // [images]: the part of a cascade that fooled it, -1: none
   at::Tensor images{};     // the first ones, pixels from 0 to 1
   at::Tensor weaker{};     // [images] of bool: fooled by the attack that this one should not be weaker than
+
+  void save(State& state, const std::string& prefix) const;
+  void load(const State& state, const std::string& prefix);  // into tensors of the same shapes
 };
 
 struct CampaignSetup {
@@ -37,16 +40,17 @@ struct CampaignSetup {
   int keep = 1000;
 };
 
-class Campaign : public Job {
+class Campaign : public FarmedJob {
  public:
   Campaign(CampaignSetup setup, Attacked images);
 
-  // Job
+  // FarmedJob
   std::string label() const override { return "attack"; }
   int64_t epochs() const override { return static_cast<int64_t>(records_.size()); }
   int64_t steps() const override;
   void start_epoch(int64_t epoch, int64_t first_step, EventSink& events) override;
-  StepReport step(int64_t epoch, int64_t step, EventSink& events) override;
+  std::string piece(int64_t epoch, int64_t step) override;
+  StepReport take(int64_t epoch, int64_t step, const std::string& found, EventSink& events) override;
   void end_epoch(int64_t, EventSink&) override {}
   void save(State& state, const std::string& prefix) const override;
   void load(const State& state, const std::string& prefix) override;
@@ -58,10 +62,12 @@ class Campaign : public Job {
   const Json& warnings() const { return warnings_; }
 
  private:
-  void prepare(AttackRecord& record) const;
-  void inspect(const Attacked& batch);
-  void attack(AttackRecord& record, const Attacked& batch, int64_t first);
-  void judge(AttackRecord& record, const at::Tensor& images, int64_t first) const;
+  // Room for what becomes of `count` images from image `first` on.
+  AttackRecord empty_record(int64_t epoch, int64_t first, int64_t count) const;
+  int64_t batch_size(int64_t step) const;
+  Json inspect(const Attacked& batch) const;
+  void attack(AttackRecord& record, const Attacked& batch) const;
+  void judge(AttackRecord& record, const at::Tensor& images) const;
 
   CampaignSetup setup_;
   Attacked images_;

@@ -6,6 +6,7 @@
 #include <fstream>
 
 #include "nascent/core/error.h"
+#include "nascent/core/files.h"
 #include "nascent/core/random.h"
 #include "nascent/core/text.h"
 #include "nascent/data/loader.h"
@@ -218,6 +219,16 @@ Victims VictimFiles::load(const PixelImages& images) {
   }
   victims.whole = alone ? victims.members[0] : ensemble_victim(victims.members, "ensemble", averaging);
   return victims;
+}
+
+std::string VictimFiles::digest(const PixelImages& images) const {
+  const at::Tensor pixels = images.all.images.contiguous(), labels = images.all.labels.contiguous();
+  const auto sum_of = [](const at::Tensor& tensor) {
+    return crc32({static_cast<const char*>(tensor.data_ptr()), tensor.nbytes()});
+  };
+  std::string all = fmt::format("{:08x} {:08x}", sum_of(pixels), sum_of(labels));
+  for (const File& file : files_) all += fmt::format(" {:08x}", crc32(read_file(file.path)));
+  return all;
 }
 
 }  // namespace nascent

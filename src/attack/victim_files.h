@@ -57,6 +57,8 @@ class VictimFiles {
   PixelImages images(const DataOptions& data, int64_t count, uint64_t seed) const;
   // An Error where members do not fit one another or the images.
   Victims load(const PixelImages& images);
+  // Of the files' bytes and of these images.
+  std::string digest(const PixelImages& images) const;
 
  private:
   struct File {

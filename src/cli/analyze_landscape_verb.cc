@@ -11,6 +11,7 @@ class AnalyzeLandscapeVerb : public Verb {
  public:
   std::string arguments() const override { return "MODEL..."; }
   bool resumable() const override { return true; }
+  bool spreads() const override { return true; }
   void declare(OptionTable& table) override { options_.declare(table); }
 
   void resolve(const Invocation& invocation) override {

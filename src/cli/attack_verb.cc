@@ -23,6 +23,7 @@ class AttackVerb : public Verb {
  public:
   std::string arguments() const override { return "MODEL..."; }
   bool resumable() const override { return true; }
+  bool spreads() const override { return true; }
   void declare(OptionTable& table) override { options_.declare(table); }
   void resolve(const Invocation& invocation) override {
     if (!invocation.arguments.empty()) options_.attack.models = invocation.arguments;
@@ -47,6 +48,8 @@ class AttackVerb : public Verb {
 
 NASCENT_REGISTER(Verb, "attack", "attacks a trained model or an ensemble and reports its robust accuracy",
                  [] { return std::make_unique<AttackVerb>(); });
+NASCENT_REGISTER(cluster::Helper, "attack", "batches of images under attack",
+                 [](const Json& opening) { return attack_helper(opening, read_members); });
 
 }  // namespace
 }  // namespace nascent

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstring>
 #include <thread>
+#include <vector>
 
 #include "nascent/cluster/member.h"
 #include "nascent/cluster/opening.h"
@@ -17,29 +18,6 @@
 namespace nascent::cluster {
 namespace {
 
-// Texts in one message: their lengths, each followed by the text.
-std::string packed(const std::vector<std::string>& texts, size_t first) {
-  std::string bytes;
-  for (size_t i = first; i < texts.size(); ++i) {
-    const uint64_t length = texts[i].size();
-    bytes.append(reinterpret_cast<const char*>(&length), sizeof(length));
-    bytes += texts[i];
-  }
-  return bytes;
-}
-
-std::vector<std::string> unpacked(const std::string& bytes) {
-  std::vector<std::string> texts;
-  for (size_t at = 0; at + sizeof(uint64_t) <= bytes.size();) {
-    uint64_t length = 0;
-    std::memcpy(&length, bytes.data() + at, sizeof(length));
-    at += sizeof(length);
-    texts.push_back(bytes.substr(at, length));
-    at += length;
-  }
-  return texts;
-}
-
 // What a rank says of a piece: its number, "done" or "failed", and the result or the error's text.
 enum class Outcome : char { done = 'd', refused = 'r', failed = 'f' };
 
@@ -51,22 +29,11 @@ std::string outcome_text(int64_t piece, Outcome outcome, const std::string& text
 
 }  // namespace
 
-std::optional<std::string> Pieces::description(int64_t piece) {
+std::optional<Work> Pieces::find(int64_t piece) {
   std::unique_lock lock(mutex_);
-  const auto place = static_cast<size_t>(piece);
-  while (!closed_ && !interrupt_requested() && place >= descriptions_.size()) {
-    changed_.wait_for(lock, std::chrono::milliseconds(50));  // an interrupt wakes nobody
-  }
-  if (closed_ || interrupt_requested() || place >= descriptions_.size()) return std::nullopt;
-  return descriptions_[place];
-}
-
-void Pieces::add_descriptions(std::vector<std::string> more) {
-  {
-    const std::lock_guard lock(mutex_);
-    for (auto& one : more) descriptions_.push_back(std::move(one));
-  }
-  changed_.notify_all();
+  if (piece >= list_.size()) changed_.wait_for(lock, std::chrono::milliseconds(50));  // an interrupt wakes nobody
+  if (piece >= list_.size()) return std::nullopt;
+  return list_.at(piece);
 }
 
 void Pieces::close() {
@@ -77,13 +44,14 @@ void Pieces::close() {
   changed_.notify_all();
 }
 
-void Pieces::work_alone(Helper& helper) {
-  while (!interrupt_requested()) {
-    const int64_t piece = take_number();
-    const auto what = description(piece);
-    if (!what) return;
+void Pieces::work_alone(Helper& helper, std::optional<int64_t>& taken, const Enough& enough) {
+  while (!closed() && !interrupt_requested() && !enough()) {
+    if (!taken) taken = take_number();
+    const auto what = find(*taken);
+    if (!what) continue;
     try {
-      deliver(piece, helper.piece(*what));
+      deliver(*taken, helper.piece(*what));
+      taken.reset();
     } catch (const Interrupted&) {
       return;
     } catch (...) {
@@ -93,12 +61,16 @@ void Pieces::work_alone(Helper& helper) {
 }
 
 void Pieces::work(Helper& helper, int threads) {
-  if (threads <= 1) return work_alone(helper);
+  const auto alone = [&] {
+    std::optional<int64_t> taken;
+    work_alone(helper, taken, [] { return false; });
+  };
+  if (threads <= 1) return alone();
   std::vector<std::thread> team;
   for (int i = 0; i < threads; ++i) {
     team.emplace_back([&] {
       helper.start_thread();
-      work_alone(helper);
+      alone();
     });
   }
   for (auto& thread : team) thread.join();
@@ -112,12 +84,25 @@ Farm::Farm(std::string helper, Json opening, Helper& mine, Arrived arrived, std:
       log_(std::move(log)),
       member_(alone ? nullptr : Member::instance()) {}
 
-void Farm::add(std::string description) {
+Farm::~Farm() {
+  if (!receiver_.joinable()) return;
+  stop();
+  receiver_.join();
+}
+
+void Farm::add(const Work& work) {
   const std::lock_guard lock(arriving_);
-  add_descriptions({std::move(description)});
-  if (!running_ || member_ == nullptr) return;
-  member_->send_all(kPieces, packed(descriptions_, sent_));
-  sent_ = descriptions_.size();
+  {
+    const std::lock_guard listing(mutex_);
+    list_.add(work);
+  }
+  changed_.notify_all();
+  if (running_ && member_ != nullptr) tell_pieces();
+}
+
+void Farm::tell_pieces() {
+  member_->send_all(kPieces, list_.packed(sent_));
+  sent_ = list_.size();
 }
 
 int64_t Farm::take_number() {
@@ -129,7 +114,8 @@ int64_t Farm::take_number() {
 void Farm::deliver(int64_t piece, std::string result) {
   const std::lock_guard lock(arriving_);
   arrived_(piece, result);
-  if (++done_ == static_cast<int64_t>(descriptions_.size())) close_all();
+  if (++done_ == list_.size()) close_all();
+  changed_.notify_all();
 }
 
 // The first error ends all: others stop as after Ctrl-C, as what they do is of no use any more.
@@ -149,8 +135,7 @@ void Farm::close_all() {
 void Farm::open() {
   base_ = member_->fetch_and_add(0);
   open_on_all(*member_, {{"helper", name_}, {"opening", opening_}, {"base", base_}, {"log", log_}}, mine_.digest());
-  member_->send_all(kPieces, packed(descriptions_, 0));
-  sent_ = descriptions_.size();
+  tell_pieces();
   running_ = true;
 }
 
@@ -176,34 +161,48 @@ void Farm::receive() {
   }
 }
 
-void Farm::run(int threads) {
-  if (descriptions_.empty()) return;
-  std::thread receiver;
-  if (member_ != nullptr) {
-    try {
-      open();
-    } catch (...) {
-      close_all();
-      throw;
-    }
-    receiver = std::thread([this] {
-      try {
-        receive();
-      } catch (...) {
-        fail(std::current_exception());  // `arrived` refused something, or a rank has left
-      }
-    });
-  }
-  work(mine_, threads);
-  {
-    // Stopped before all was done: the others must hear that no more comes.
-    const std::lock_guard lock(arriving_);
-    if (!closed() && member_ != nullptr) member_->stop_all();
+void Farm::begin() {
+  if (member_ == nullptr) return;
+  try {
+    open();
+  } catch (...) {
     close_all();
+    throw;
   }
-  if (receiver.joinable()) receiver.join();
+  receiver_ = std::thread([this] {
+    try {
+      receive();
+    } catch (...) {
+      fail(std::current_exception());  // `arrived` refused something, or a rank has left
+    }
+  });
+}
+
+void Farm::work_until(const Enough& enough) {
+  work_alone(mine_, taken_, enough);
+  if (!enough()) end();
+}
+
+// Stopped before all was done: the others must hear that no more comes.
+void Farm::stop() {
+  const std::lock_guard lock(arriving_);
+  if (closed()) return;
+  if (member_ != nullptr) member_->stop_all();
+  close_all();
+}
+
+void Farm::end() {
+  stop();
+  if (receiver_.joinable()) receiver_.join();
   if (error_ != nullptr) std::rethrow_exception(error_);
-  if (done_ < static_cast<int64_t>(descriptions_.size())) throw Interrupted();
+  if (done_ < list_.size()) throw Interrupted();
+}
+
+void Farm::run(int threads) {
+  if (list_.size() == 0) return;
+  begin();
+  work(mine_, threads);
+  end();
 }
 
 namespace {
@@ -218,7 +217,7 @@ class Help : public Pieces {
       while (true) {
         const Message message = member_.wait({kPieces, kClose});
         if (message.kind == kClose) return close();
-        add_descriptions(unpacked(message.bytes));
+        add(message.bytes);
       }
     });
     work(helper, threads);
@@ -228,6 +227,14 @@ class Help : public Pieces {
   }
 
  private:
+  void add(const std::string& pieces) {
+    {
+      const std::lock_guard lock(mutex_);
+      list_.add_packed(pieces);
+    }
+    changed_.notify_all();
+  }
+
   int64_t take_number() override { return member_.fetch_and_add(1) - base_; }
 
   void deliver(int64_t piece, std::string result) override {

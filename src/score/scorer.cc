@@ -224,24 +224,22 @@ Scores parse_scores(const std::string& text) {
   return scores;
 }
 
-// A piece is the place of an architecture, with the metrics that are not known of it where they are not all: "12",
-// "12<tab>grad,snip".
+// A piece is the place of an architecture, with the metrics that are not known of it where they are not all:
+// "grad,snip".
 class ScoringPieces : public cluster::Helper {
  public:
   ScoringPieces(const Scorer& scorer, const Architectures& architectures)
       : scorer_(scorer), architectures_(architectures) {}
 
-  std::string describe(size_t place, const std::vector<std::string>& metrics) const {
-    const std::string number = std::to_string(place);
-    return metrics == scorer_.metrics() ? number : number + "\t" + join(metrics, ",");
+  cluster::Work describe(size_t place, const std::vector<std::string>& metrics) const {
+    return {metrics == scorer_.metrics() ? "" : join(metrics, ","), static_cast<int64_t>(place)};
   }
 
   std::string digest() const override { return scorer_.digest(); }
   void start_thread() override { at::set_num_threads(1); }  // of this thread
-  std::string piece(const std::string& description) override {
-    const auto fields = split(description, '\t');
-    return text_of_scores(scorer_.compute(architectures_[std::stoul(fields.at(0))],
-                                          fields.size() > 1 ? split(fields[1], ',') : scorer_.metrics()));
+  std::string piece(const cluster::Work& work) override {
+    return text_of_scores(scorer_.compute(architectures_[static_cast<size_t>(work.number)],
+                                          work.text.empty() ? scorer_.metrics() : split(work.text, ',')));
   }
 
  private:

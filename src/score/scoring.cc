@@ -76,7 +76,7 @@ class ScoringHelper : public cluster::Helper {
   }
 
   std::string digest() const override { return pieces_->digest(); }
-  std::string piece(const std::string& description) override { return pieces_->piece(description); }
+  std::string piece(const cluster::Work& work) override { return pieces_->piece(work); }
   void start_thread() override { pieces_->start_thread(); }
 
  private:

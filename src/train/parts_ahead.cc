@@ -67,8 +67,8 @@ class PartHelper : public cluster::Helper {
 
   std::string digest() const override { return digest_; }
 
-  std::string piece(const std::string& description) override {
-    const PartOrder order = parse_order(description);
+  std::string piece(const cluster::Work& work) override {
+    const PartOrder order = parse_order(work.text);
     log::info("Part {}", order.path.filename().string());
     try {
       PartVerb::Registry::instance().at(order.start.verb).make(order);
@@ -112,7 +112,7 @@ void PartsAhead::run() {
   PartHelper mine(opening);
   cluster::Farm farm(
       "part", opening, mine, [](int64_t, const std::string&) {}, session_.directory().path().string() + "/");
-  for (const PartOrder& order : orders_) farm.add(text_of_order(order));
+  for (const PartOrder& order : orders_) farm.add({text_of_order(order)});
   farm.run();
   orders_.clear();
   run_.apply();  // as many threads as before

@@ -7,6 +7,7 @@
 #include "cli/program.h"
 #include "mpirun.h"
 #include "nascent/core/text.h"
+#include "nascent/data/image_file.h"
 
 namespace nascent {
 namespace {
@@ -41,11 +42,37 @@ class ProgramOnRanks : public ProgramTest {
   }
 
   void expect_error(int count, const std::vector<std::string>& words, const std::string& text) const {
-    const MpiRun::Output output = ranks(count, words);
+    expect_refused(ranks(count, words), text);
+  }
+  // Said once, by exit code 2 of mpirun, which is that of all ranks, and soon.
+  static void expect_refused(const MpiRun::Output& output, const std::string& text) {
     EXPECT_EQ(output.exit_code, 2) << output.err;
     EXPECT_THAT(output.err, HasSubstr(text));
     EXPECT_EQ(output.err.find("error: "), output.err.rfind("error: ")) << output.err;
     EXPECT_LT(output.seconds, 30);
+  }
+
+  // The same command on two ranks that have a folder each: where a path is relative, files of their own.
+  MpiRun::Output in_folders(const std::vector<std::string>& words) const {
+    std::vector<std::string> all;
+    for (const char* folder : {"here", "there"}) {
+      std::filesystem::create_directories(folder_ / folder);
+      if (!all.empty()) all.emplace_back(":");
+      all = with(with(all, {"-n", "1", "env", "-C", path(folder), NASCENT_PROGRAM}), words);
+    }
+    return MpiRun(folder_).run(0, all);
+  }
+  // Two classes of noise.
+  void write_pictures(const std::string& folder, uint64_t seed) const {
+    RandomStream random(seed, "pictures");
+    for (const char* label : {"a", "b"}) {
+      for (int i = 0; i < 16; ++i) {
+        Image image;
+        image.reshape({3, 8, 8});
+        for (uint8_t& byte : image.pixels) byte = static_cast<uint8_t>(random.below(256));
+        write_file(path(fmt::format("{}/{}/{}.png", folder, label, i)), encode_png(image));
+      }
+    }
   }
 
   static std::vector<std::string> with(std::vector<std::string> words, const std::vector<std::string>& more) {
@@ -124,6 +151,12 @@ class ProgramOnRanks : public ProgramTest {
     }
     ADD_FAILURE() << out << " does not come to an end";
     return stopped;
+  }
+
+  // How often a run is stopped: a few times, or as the variable says. The issue of these tests was settled with 20.
+  static int strikes(int usual) {
+    const char* wanted = std::getenv("NASCENT_STRIKES");
+    return wanted == nullptr ? usual : std::max(1, std::atoi(wanted));
   }
 
   // Kills one of the ranks, whichever.
@@ -226,6 +259,21 @@ TEST_F(ProgramOnRanks, OnesThatWereNotAskedForTheSameAreRefused) {
   EXPECT_FALSE(std::filesystem::exists(path("two"))) << "nothing was computed";
 }
 
+// A farm, and a team: rank 1 has no images, or others.
+TEST_F(ProgramOnRanks, OneWithoutTheDataIsRefused) {
+  const std::vector<std::string> images = {
+      "--data", "image-folder", "--path", "pictures",  "--batch", "8", "--channels",
+      "3",      "--cells",      "1",      "--threads", "1"};
+  const auto scored = with({"score", "--space", "nasbench201", "--sample", "6", "--cache", "none"}, images);
+  const auto trained = with({"train", "nasbench201:77", "--shards", "2", "--epochs", "1"}, images);
+  write_pictures("here/pictures", 1);
+  for (const auto& words : {scored, trained}) expect_refused(in_folders(words), "Rank 1 (");
+  write_pictures("there/pictures", 2);
+  for (const auto& words : {scored, trained}) {
+    expect_refused(in_folders(words), "the data there are not those of rank 0");
+  }
+}
+
 TEST_F(ProgramOnRanks, SearchesOfSeveralSeedsAndTheirStages) {
   const auto words = [&](const std::string& out) {
     return with(tiny({"search"}),
@@ -248,7 +296,7 @@ TEST_F(ProgramOnRanks, SearchesOfAKilledRankGoOnFromTheirCheckpoints) {
   };
   run_on(1, words("whole"));
   RandomStream random(5, "victim");
-  EXPECT_GE(struck(words("killed"), "killed", killing(random), 4, 3), 2);
+  EXPECT_GE(struck(words("killed"), "killed", killing(random), strikes(4), 3), strikes(4) / 2);
   EXPECT_EQ(kept("whole"), kept("killed"));
 }
 
@@ -302,6 +350,112 @@ TEST_F(ProgramOnRanks, VariantsOfACellAreTrainedSideBySide) {
   EXPECT_EQ(kept("one"), kept("two"));
   EXPECT_GE(kept("one").size(), 4u);
   EXPECT_THAT(read_file(path("two/rank-1.log")), HasSubstr("Part darts-v2"));
+}
+
+// A model to attack and to look around: what matters is that it is a real one.
+class ModelOnRanks : public ProgramOnRanks {
+ protected:
+  std::string trained(const std::string& name, const std::string& seed = "1") const {
+    run_on(1, with(tiny({"train", "--genotype", "nasbench201:77"}),
+                   {"--epochs", "2", "--seed", seed, "--out", path(name)}));
+    return path(name);
+  }
+  // Batches of 4 of 30 images: the last is a smaller one.
+  std::vector<std::string> attack(const std::vector<std::string>& models, const std::string& out,
+                                  const std::vector<std::string>& more) const {
+    return with(
+        with(with({"attack"}, models), {"--data", "random", "--size", "64", "--shape", "3,12,12", "--classes", "4",
+                                        "--batch", "4", "--images", "30", "--threads", "1", "--out", path(out)}),
+        more);
+  }
+
+  // Figures, pictures and images too.
+  std::map<std::string, std::string> files_of(const std::string& run) const {
+    auto files = kept(run);
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(path(run))) {
+      const std::string name = std::filesystem::relative(entry.path(), path(run)).string();
+      if (name.starts_with("checkpoints")) continue;  // the one before the last may hold what is ahead of its turn
+      if (name.ends_with(".csv") || name.ends_with(".png") || name.ends_with(".nascent")) {
+        files[name] = read_file(entry.path());
+      }
+    }
+    return files;
+  }
+
+  void expect_same(const std::string& one, const std::string& other, size_t least) const {
+    const auto a = files_of(one), b = files_of(other);
+    EXPECT_GE(a.size(), least) << one;
+    EXPECT_EQ(a.size(), b.size()) << other;
+    for (const auto& [name, bytes] : a) EXPECT_TRUE(b.contains(name) && b.at(name) == bytes) << other << ": " << name;
+  }
+};
+
+TEST_F(ModelOnRanks, BatchesAreAttackedSideBySide) {
+  const std::vector<std::string> models = {trained("a"), trained("b", "2")};
+  const auto words = [&](const std::string& out) {
+    return attack(models, out,
+                  {"--attack", "autoattack", "--steps", "3", "--queries", "20", "--eps", "2/255,8/255", "--rounds",
+                   "--keep", "10"});
+  };
+  run_on(1, words("1"));
+  for (const int count : {2, 3}) {
+    const std::string out = std::to_string(count);
+    run_on(count, words(out));
+    expect_same("1", out, 5);
+    EXPECT_THAT(read_file(path(out + "/rank-1.log")), HasSubstr("pieces of work done"));
+  }
+}
+
+TEST_F(ModelOnRanks, AnAttackGoesOnWhereverARankWasKilled) {
+  const std::vector<std::string> models = {trained("a")};
+  const auto words = [&](const std::string& out) {
+    return attack(
+        models, out,
+        {"--attack", "square", "--queries", "200", "--eps", "1/255,2/255,4/255,8/255", "--checkpoint-steps", "1"});
+  };
+  run_on(1, words("whole"));
+  RandomStream random(11, "victim");
+  EXPECT_GE(struck(words("killed"), "killed", killing(random), strikes(4), 3), strikes(4) / 2);
+  expect_same("whole", "killed", 4);
+}
+
+TEST_F(ModelOnRanks, PointsOfALandscapeAreComputedSideBySide) {
+  const std::string model = trained("a");
+  const std::vector<std::pair<std::string, std::vector<std::string>>> analyses = {
+      {"landscape",
+       {"--points", "4", "--directions", "2", "--norms", "recalibrated", "--calibration", "16", "--curvature-points",
+        "2", "--curvature", "--top", "1", "--lanczos-steps", "4", "--trace-probes", "2", "--curvature-images", "16"}},
+      {"variance", {"--points", "3"}}};
+  for (const auto& [verb, more] : analyses) {
+    const auto words = [&](const std::string& out) {
+      return with({"analyze", verb, model, "--threads", "1", "--images", "32", "--out", path(out)}, more);
+    };
+    run_on(1, words(verb + "-1"));
+    for (const int count : {2, 3}) {
+      const std::string out = fmt::format("{}-{}", verb, count);
+      run_on(count, words(out));
+      expect_same(verb + "-1", out, 3);
+      EXPECT_THAT(read_file(path(out + "/rank-1.log")), HasSubstr("pieces of work done"));
+    }
+  }
+}
+
+TEST_F(ModelOnRanks, MistakesEndAllRanks) {
+  trained("here/a");
+  const std::string model = path("here/a");
+  expect_error(3, attack({model}, "few", {"--attack", "fgsm", "--images", "4"}),
+               "There are 3 ranks but only 2 batches of images");
+  expect_error(2, attack({model}, "bad", {"--attack", "pgg"}), "Did you mean 'pgd'");
+  expect_error(2, {"analyze", "landscape", model, "--points", "1"}, "at least 2 points");
+  // A rank that does not have the model, and one that has another.
+  const std::vector<std::vector<std::string>> commands = {
+      attack({"a"}, "apart", {}),
+      {"analyze", "landscape", "a", "--points", "3", "--images", "8", "--out", "../apart-2"}};
+  for (const auto& words : commands) expect_refused(in_folders(words), "Rank 1 (");
+  trained("there/a", "2");
+  for (const auto& words : commands) {
+    expect_refused(in_folders(with(words, {"--overwrite"})), "the data there are not those of rank 0");
+  }
 }
 
 // Members differ by their seeds, and share the images that the ensemble's seed has chosen.
@@ -401,7 +555,7 @@ TEST_F(DataParallel, AKilledRankCostsTheStepsSinceTheLastCheckpoint) {
   };
   run_on(1, words("whole"));
   RandomStream random(3, "victim");
-  EXPECT_GE(struck(words("killed"), "killed", killing(random), 5), 3);
+  EXPECT_GE(struck(words("killed"), "killed", killing(random), strikes(5)), strikes(5) / 2);
   expect_same("whole", "killed");
 }
 
@@ -421,10 +575,23 @@ TEST_F(DataParallel, ASignalStopsAllAndTheRunGoesOnAlone) {
   expect_same("whole", "stopped");
 }
 
+// A whole one, under the name that belongs to these settings; and a damaged one.
 TEST_F(ProgramOnRanks, ACacheOfOtherSettingsIsRefused) {
   run_on(1, score("cache", 3));
-  for (const auto& entry : std::filesystem::directory_iterator(path("cache"))) write_file(entry.path(), "damaged\n");
-  expect_error(2, score("cache", 5), "is not a file of scores for these settings");
+  run_on(1, with(score("other", 3), {"--seed", "2"}));
+  const auto scores_in = [&](const std::string& folder) {
+    for (const auto& entry : std::filesystem::directory_iterator(path(folder))) {
+      if (entry.path().extension() == ".scores") return entry.path();
+    }
+    return std::filesystem::path();
+  };
+  ASSERT_NE(scores_in("cache").filename(), scores_in("other").filename());
+  const std::string other = read_file(scores_in("other"));
+  for (const std::string& text : {other, std::string("damaged\n")}) {
+    write_file(scores_in("cache"), text);
+    expect_error(2, score("cache", 5), "is not a file of scores for these settings");
+    EXPECT_EQ(read_file(scores_in("cache")), text) << "nothing is written into it";
+  }
 }
 
 }  // namespace

@@ -105,12 +105,21 @@ TEST_F(Ranks, WaitingCostsNextToNothing) {
   EXPECT_EQ(output.exit_code, 0) << output.err;
 }
 
+// Its variables say three processes. MPI, which does not know them, finds itself alone, or with another number.
 TEST_F(Ranks, ALauncherOfAnotherMpiIsNoticed) {
-  const MpiRun::Output output =
-      MpiRun(folder_.path())
-          .run(1, {"env", "-u", "OMPI_COMM_WORLD_SIZE", "PMI_SIZE=2", "PMI_RANK=0", program(), "--as-rank", "farm"});
-  EXPECT_EQ(output.exit_code, 2) << output.err;
-  EXPECT_THAT(output.err, HasSubstr("The launcher started 2 processes, but MPI knows of 1"));
+  for (const int count : {1, 2}) {
+    std::vector<std::string> words;
+    for (int rank = 0; rank < count; ++rank) {
+      if (!words.empty()) words.emplace_back(":");
+      words.insert(words.end(), {"-n", "1", "env", "-u", "OMPI_COMM_WORLD_SIZE", "PMI_SIZE=3",
+                                 "PMI_RANK=" + std::to_string(rank), program(), "--as-rank", "farm"});
+    }
+    const MpiRun::Output output = MpiRun(folder_.path()).run(0, words);
+    EXPECT_EQ(output.exit_code, 2) << output.err;
+    EXPECT_THAT(output.err, HasSubstr(fmt::format("The launcher started 3 processes, but MPI knows of {}", count)));
+    EXPECT_EQ(output.err.find("error: "), output.err.rfind("error: ")) << output.err;
+    EXPECT_LT(output.seconds, 30);
+  }
 }
 
 TEST(Launcher, IsReadFromTheEnvironment) {

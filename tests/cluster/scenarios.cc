@@ -27,8 +27,8 @@ class Squares : public Helper {
 
   std::string digest() const override { return opening_.value("other data", -1) == rank() ? "other images" : "images"; }
 
-  std::string piece(const std::string& description) override {
-    const int number = std::stoi(description);
+  std::string piece(const Work& work) override {
+    const int64_t number = work.number;
     if (number == opening_.value("fail", -1)) fail("Piece {} is bad.", number);
     if (number == opening_.value("signal", -1)) raise(SIGUSR1);
     std::this_thread::sleep_for(std::chrono::milliseconds(opening_.value("milliseconds", 0)));
@@ -54,10 +54,10 @@ void farm_squares(const Json& opening, int count, int threads = 1, int grow_to =
     const auto fields = split(result, ' ');
     results[piece] = std::stoi(fields[0]);
     ++hands[fields[1]];
-    if (added < grow_to) growing->add(std::to_string(added++));
+    if (added < grow_to) growing->add({.number = added++});
   });
   growing = &farm;
-  for (int i = 0; i < count; ++i) farm.add(std::to_string(i));
+  for (int i = 0; i < count; ++i) farm.add({.number = i});
   farm.run(threads);
   for (const auto& [piece, square] : results) std::cout << square << ' ';
   std::cout << "by " << hands.size() << std::endl;

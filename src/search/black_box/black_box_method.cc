@@ -150,8 +150,8 @@ class JudgePieces : public cluster::Helper {
   std::string digest() const override {
     return problem_.has_images() ? std::to_string(problem_.images().digest()) : "no images";
   }
-  std::string piece(const std::string& description) override {
-    const Json proposal = Json::parse(description);
+  std::string piece(const cluster::Work& work) override {
+    const Json proposal = Json::parse(work.text);
     const Genotype genotype =
         parse_genotype(proposal.at("architecture").get<std::string>(), "json", problem_.space()->name());
     const Judgement found = judge_.judge_anew(genotype, parse_budget(proposal.at("epochs").get<std::string>()));
@@ -173,7 +173,7 @@ class JudgeHelper : public cluster::Helper {
         pieces_(problem_, *judge_) {}
 
   std::string digest() const override { return pieces_.digest(); }
-  std::string piece(const std::string& description) override { return pieces_.piece(description); }
+  std::string piece(const cluster::Work& work) override { return pieces_.piece(work); }
 
  private:
   static SearchOptions options_from(const Json& opening) {
@@ -239,7 +239,7 @@ class SpreadSearch {
       waiting.push_back(number);
       if (waiting.size() > 1) continue;
       work_.push_back(proposal);
-      farm_.add(text_of_proposal(proposal));
+      farm_.add({text_of_proposal(proposal)});
     }
   }
 
