@@ -153,7 +153,7 @@ class ProgramOnRanks : public ProgramTest {
     return stopped;
   }
 
-  // How often a run is stopped: a few times, or as the variable says. The issue of these tests was settled with 20.
+  // How often a run is stopped: a few times, or as the variable says.
   static int strikes(int usual) {
     const char* wanted = std::getenv("NASCENT_STRIKES");
     return wanted == nullptr ? usual : std::max(1, std::atoi(wanted));
