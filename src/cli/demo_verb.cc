@@ -51,21 +51,21 @@ class DemoVerb : public Verb {
     return (session.directory().path() / part).string();
   }
 
-  // The recipe of a part, made smaller by --scale.
+  // As --scale has it.
   template <class Options>
-  Options scaled(const std::string& recipe) const {
-    Options options;
+  void make_smaller(Options& options) const {
+    if (scale_.empty()) return;
     OptionTable table;
     options.declare(table);
-    table.read_toml(find_recipe(recipe).text, "recipe " + recipe);
-    options.run.seed = run_.seed;
-    if (!scale_.empty()) apply_scale(Scale::parse(scale_), options.scale_limits(), {}, table);
-    return options;
+    options.resolve();
+    apply_scale(Scale::parse(scale_), options.scale_limits(), {}, table);
   }
 
   Json search_part(const Invocation& invocation, Session& session) const {
     log::info("1. Search for a cell on Fashion-MNIST (nascent search --recipe demo-search)");
-    auto options = scaled<SearchOptions>("demo-search");
+    auto options = options_of<SearchOptions>(find_recipe("demo-search"));
+    options.run.seed = run_.seed;
+    make_smaller(options);
     const Json found = session.part("search", start_of("search", "demo-search"), options,
                                     [](const SearchOptions& resolved, Session& part) { search(resolved, part); });
     print_search(invocation, search_result(folder(session, "search")));
@@ -74,8 +74,10 @@ class DemoVerb : public Verb {
 
   Json train_part(Session& session) const {
     log::info("2. Train the network made of it (nascent train --recipe demo-train)");
-    auto options = scaled<TrainingOptions>("demo-train");
+    auto options = options_of<TrainingOptions>(find_recipe("demo-train"));
+    options.run.seed = run_.seed;
     options.genotype = folder(session, "search");
+    make_smaller(options);
     SessionStart start = start_of("train", "demo-train");
     start.command.insert(start.command.end(), {"--genotype", options.genotype});
     return session.part("train", start, options,

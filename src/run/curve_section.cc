@@ -144,10 +144,12 @@ std::vector<Panel> panels_of(const std::vector<Event>& events, const std::string
 
 std::string legend(const std::vector<Curve>& curves) {
   if (curves.size() < 2) return "";
+  const Plot plot{curves};
   std::string markup = "<p class=\"legend\">";
   for (size_t i = 0; i < curves.size(); ++i) {
-    markup += fmt::format("<span><i style=\"background:var(--c{})\"></i>{}</span> ", colour_index(Plot{curves}, i),
-                          html::escape(curves[i].name));
+    markup +=
+        fmt::format("<span><i{} style=\"background-color:var(--c{})\"></i>{}</span> ",
+                    is_dashed(plot, i) ? " class=\"dashed\"" : "", colour_index(plot, i), html::escape(curves[i].name));
   }
   return markup + "</p>\n";
 }

@@ -51,8 +51,9 @@ Legend legend_markup(const std::vector<std::string>& names, int top, int width) 
       y += kLegendLine;
       legend.height += kLegendLine;
     }
-    legend.markup += fmt::format("<rect x=\"{}\" y=\"{}\" width=\"16\" height=\"3\" rx=\"1.5\" fill=\"var(--c{})\"/>\n",
-                                 x, y - 6, i % kPlotColours);
+    legend.markup +=
+        fmt::format("<path d=\"M{} {}h16\" stroke-width=\"3\" stroke=\"var(--c{})\"{}/>\n", x, y - 4, i % kPlotColours,
+                    i >= kPlotColours ? " stroke-dasharray=\"4 2\"" : " stroke-linecap=\"round\"");
     legend.markup += text(x + 22, y, names[i], "font-size=\"13\" fill=\"var(--ink)\"");
     x += wide;
   }

@@ -57,6 +57,8 @@ figcaption .by { color: var(--soft); font-weight: 400; font-size: 0.85rem; }
 p.legend { margin: 4px 0 6px; }
 .legend i { display: inline-block; width: 16px; height: 3px; border-radius: 2px; margin-right: 6px;
   vertical-align: middle; }
+.legend i.dashed { -webkit-mask: repeating-linear-gradient(90deg, #000 0 4px, transparent 4px 6px);
+  mask: repeating-linear-gradient(90deg, #000 0 4px, transparent 4px 6px); }
 .cells { overflow-x: auto; background: var(--card); border: 1px solid var(--rule); border-radius: 10px; padding: 16px; }
 .cells svg { display: block; margin: 0 auto 12px; max-width: 100%; height: auto; min-width: min(100%, 560px); }
 .cells text:not([fill]) { fill: var(--ink); }

@@ -79,8 +79,9 @@ std::string band_command(size_t index, size_t colour) {
                      colour_of(colour));
 }
 
-std::string curve_command(size_t index, size_t colour, const Points& points) {
-  std::string command = fmt::format("$data{} with lines lw 1.6 {}", index, colour_of(colour));
+std::string curve_command(size_t index, size_t colour, bool dashed, const Points& points) {
+  std::string command =
+      fmt::format("$data{} with lines lw 1.6 {}{}", index, colour_of(colour), dashed ? " dt (10,6)" : "");
   if (points.size() <= 30) {
     command += fmt::format(", $data{0} using 1:2 with circles fs solid noborder {1}", index, colour_of(colour));
   }
@@ -110,7 +111,7 @@ std::string script_of(const Plot& plot) {
     }
     data += "EOD\n";
     if (!curve.band.empty()) bands.push_back(band_command(i, colour_index(plot, i)));
-    curves.push_back(curve_command(i, colour_index(plot, i), curve.points));
+    curves.push_back(curve_command(i, colour_index(plot, i), is_dashed(plot, i), curve.points));
   }
   // A drawing per plot, come what may: the caller counts them.
   if (curves.empty()) return "set xrange [0:1]\nset yrange [0:1]\nplot NaN\n";
@@ -148,6 +149,8 @@ size_t colour_index(const Plot& plot, size_t index) {
   const int colour = plot.curves[index].colour;
   return (colour >= 0 ? static_cast<size_t>(colour) : index) % kPlotColours;
 }
+
+bool is_dashed(const Plot& plot, size_t index) { return plot.curves[index].colour < 0 && index >= kPlotColours; }
 
 bool is_flat(const Plot& plot) {
   return std::all_of(plot.curves.begin(), plot.curves.end(), [](const Curve& curve) {

@@ -27,7 +27,7 @@ struct Plot {
   bool whole = true;   // epochs and steps run along the horizontal axis: no tic between whole numbers
 };
 
-// How many colours the page has; curves beyond begin again at the first.
+// How many colours the page has; curves beyond begin again at the first, dashed.
 constexpr int kPlotColours = 10;
 
 // One <svg> per plot; nothing where gnuplot is missing or fails. Non-finite points are left out.
@@ -42,6 +42,8 @@ bool is_flat(const Plot& plot);
 
 // The page's colour of curve `index`.
 size_t colour_index(const Plot& plot, size_t index);
+// Whether curve `index` is dashed, because another one has its colour.
+bool is_dashed(const Plot& plot, size_t index);
 
 // At most about `most` points, each the mean of its neighbours.
 Points thinned(const Points& points, size_t most);

@@ -43,6 +43,17 @@ TEST(Plot, EveryPlotIsDrawnWhateverItsPoints) {
   EXPECT_EQ(drawings->size(), plots.size());
 }
 
+// Two corruptions of the same green could not be told apart.
+TEST(Plot, CurvesOfAColourThatIsTakenAreDashed) {
+  Plot plot;
+  for (int i = 0; i < kPlotColours; ++i) plot.curves.push_back({"", {{1, i}, {2, i}}});
+  const auto plain = draw_plots({plot});
+  if (!plain) GTEST_SKIP() << "needs gnuplot";
+  EXPECT_THAT(plain->front(), Not(HasSubstr("dasharray")));
+  plot.curves.push_back({"", {{1, 3}, {2, 1}}});
+  EXPECT_THAT(draw_plots({plot})->front(), HasSubstr("dasharray"));
+}
+
 TEST(Svg, TakesEachDrawingWithoutWhatWouldClash) {
   const auto drawings = inline_svgs(
       "<?xml version=\"1.0\"?>\n<svg a=\"1\"><title>t</title><!-- c --><g id=\"g1\" class=\"x\"><path/></g></svg>\n"
