@@ -176,8 +176,8 @@ TEST_F(FirstHour, TheDemoWritesIntoNoFolderOfOthers) {
 TEST_F(FirstHour, TheDemoCanBeMadeSmaller) {
   const std::string out = path("demo");
   json_of({"demo", "--scale", "epochs=0.3,channels=0.5,data=0.02", "--threads", "1", "--out", out});
-  EXPECT_THAT(read_file(out + "/search/options.toml"), AllOf(HasSubstr("epochs = 1\n"), HasSubstr("limit = 80\n")));
-  EXPECT_THAT(read_file(out + "/train/options.toml"), AllOf(HasSubstr("epochs = 1\n"), HasSubstr("channels = 4\n")));
+  EXPECT_THAT(read_file(out + "/search/options.toml"), AllOf(HasSubstr("\nepochs = 1 "), HasSubstr("\nlimit = 80 ")));
+  EXPECT_THAT(read_file(out + "/train/options.toml"), AllOf(HasSubstr("\nepochs = 1 "), HasSubstr("\nchannels = 4 ")));
 }
 
 // 423 624 architectures took ten lines each.
