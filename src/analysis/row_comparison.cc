@@ -8,6 +8,7 @@
 #include "nascent/core/error.h"
 #include "nascent/core/files.h"
 #include "nascent/core/paired_test.h"
+#include "nascent/core/power.h"
 #include "nascent/core/text.h"
 #include "nascent/run/interval_plot.h"
 #include "nascent/table/csv.h"
@@ -59,21 +60,8 @@ std::optional<std::vector<double>> differences_by_seed(const ExperimentRow& row,
   return differences;
 }
 
-// A mean's or difference's standard error, and the degrees of freedom of that (Welch's, of two rows).
-struct ErrorOfMean {
-  double error = 0, degrees = 1;
-};
-
-ErrorOfMean error_of(const std::vector<double>& numbers) {
-  const auto n = static_cast<double>(numbers.size());
-  return {mean_and_deviation(numbers).deviation / std::sqrt(n), n - 1};
-}
-
-ErrorOfMean error_of(const std::vector<double>& a, const std::vector<double>& b) {
-  const ErrorOfMean first = error_of(a), second = error_of(b);
-  const double x = first.error * first.error, y = second.error * second.error;
-  if (x + y == 0) return {0, first.degrees + second.degrees};
-  return {std::sqrt(x + y), (x + y) * (x + y) / (x * x / first.degrees + y * y / second.degrees)};
+NormalList normal_list(const std::vector<double>& numbers) {
+  return {numbers.size(), mean_and_deviation(numbers).deviation};
 }
 
 RowDifference difference_of(const ExperimentRow& row, const ExperimentRow& reference, const Resampling& resampling,
@@ -81,11 +69,14 @@ RowDifference difference_of(const ExperimentRow& row, const ExperimentRow& refer
   const std::vector<double> a = reference.values(), b = row.values();
   const auto pairs = differences_by_seed(row, reference);
   const PermutationTest test = pairs ? sign_flip_test(*pairs, resampling) : permutation_test(a, b, resampling);
-  const ErrorOfMean error = pairs ? error_of(*pairs) : error_of(a, b);
+  const auto detectable = [&] {
+    return pairs ? detectable_by_signs(pairs->size(), mean_and_deviation(*pairs).deviation, level)
+                 : detectable_by_deals(normal_list(a), normal_list(b), level);
+  };
   return {.paired = pairs.has_value(),
           .difference = pairs ? bootstrap_mean(*pairs, resampling) : bootstrap_difference(a, b, resampling),
           .p = test.p,
-          .detectable = test.least > level ? INFINITY : detectable_difference(error.error, error.degrees, level)};
+          .detectable = test.least > level ? INFINITY : detectable()};
 }
 
 // JSON knows no infinity.
@@ -211,7 +202,7 @@ Json CheckedRun::to_json() const {
           {"low", finite(expected.low)},
           {"high", finite(expected.high)},
           {"same", same()},
-          {"inside", inside()}};
+          {"inside", judged() ? Json(inside()) : Json()}};
 }
 
 Json RowComparison::to_json() const {

@@ -3,6 +3,7 @@
 // `nascent analyze compare` does.
 #pragma once
 
+#include <cmath>
 #include <optional>
 #include <string>
 #include <utility>
@@ -38,8 +39,8 @@ struct RowDifference {
   bool paired = false;       // by seed: both rows have the same ones
   Interval difference{};     // row minus reference
   double p = 1, p_holm = 1;  // p_holm: corrected for the number of rows compared
-  // The smallest difference that the test sees in four of five such experiments, at the level that is left to each of
-  // the rows compared; infinite where there are too few runs to see any.
+  // The smallest difference that the test sees in four of five such experiments (core/power.h), at the level that is
+  // left to each of the rows compared; infinite where there are too few runs to see any.
   double detectable = 0;
 };
 
@@ -59,6 +60,8 @@ struct CheckedRun {
   std::optional<double> before{};  // of the same seed
   Interval expected{};
   bool same() const { return before && *before == value; }
+  // One run gives no interval: nothing can be said of another.
+  bool judged() const { return same() || std::isfinite(expected.low); }
   bool inside() const { return same() || expected.contains(value); }
   Json to_json() const;
 };

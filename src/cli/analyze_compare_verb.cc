@@ -38,13 +38,18 @@ class AnalyzeCompareVerb : public Verb {
   }
 
   static std::string sentence(const CheckedRun& run) {
-    const std::string where = run.same()     ? "the same as before"
-                              : run.inside() ? "inside"
-                              : run.before   ? "OUTSIDE, and not what this seed gave"
-                                             : "OUTSIDE";
-    return fmt::format("{:<28} seed {}: {:.4g}{}, expected {:.4g} to {:.4g}: {}", run.row, run.seed, run.value,
-                       run.before ? fmt::format(" (before: {:.4g})", *run.before) : "", run.expected.low,
-                       run.expected.high, where);
+    const std::string where = run.same()      ? "the same as before"
+                              : !run.judged() ? "one run gives nothing to expect"
+                              : run.inside()  ? "inside"
+                              : run.before    ? "OUTSIDE, and not what this seed gave"
+                                              : "OUTSIDE";
+    return fmt::format("{:<28} seed {}: {:.4g}{}{}: {}", run.row, run.seed, run.value,
+                       run.before ? fmt::format(" (before: {:.4g})", *run.before) : "", expectation(run), where);
+  }
+
+  static std::string expectation(const CheckedRun& run) {
+    if (!std::isfinite(run.expected.low)) return "";
+    return fmt::format(", expected {:.4g} to {:.4g}", run.expected.low, run.expected.high);
   }
 
   RowComparisonOptions options_;

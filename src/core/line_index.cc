@@ -30,26 +30,36 @@ uint32_t fingerprint(std::string_view bytes, uint64_t covered) {
 
 }  // namespace
 
-void LineIndex::load(std::string_view bytes) {
+// False where there is none that belongs to these bytes.
+bool LineIndex::load(std::string_view bytes) {
   std::error_code none;
-  if (!std::filesystem::exists(path_, none)) return;
+  if (!std::filesystem::exists(path_, none)) return false;
   try {
     MappedFile file(path_);
     const FramedFile parts = read_framed_file(kFormat, file.bytes(), path_.string());
     const Json index = Json::parse(parts.index);
     const auto covered = index.at("covered").get<uint64_t>();
     const auto count = index.at("lines").get<size_t>();
-    if (covered > bytes.size() || count > parts.data.size() / sizeof(Entry)) return;
-    if (fingerprint(bytes, covered) != index.at("fingerprint").get<uint32_t>()) return;
+    if (covered > bytes.size() || count > parts.data.size() / sizeof(Entry)) return false;
+    if (fingerprint(bytes, covered) != index.at("fingerprint").get<uint32_t>()) return false;
     entries_ = {reinterpret_cast<const Entry*>(parts.data.data()), count};
     covered_ = end_ = covered;
     damaged_ = damaged_covered_ = index.at("damaged").get<uint64_t>();
     file_.emplace(std::move(file));
+    return true;
   } catch (const Error& error) {
     log::debug("{}", error.what());
   } catch (const Json::exception& error) {
     log::debug("{}: {}", path_.string(), error.what());
   }
+  return false;
+}
+
+void LineIndex::unload() {
+  entries_ = {};
+  covered_ = damaged_covered_ = 0;
+  file_.reset();
+  recent_.clear();
 }
 
 std::vector<LineIndex::Entry> LineIndex::scanned(const MappedFile& file) {
@@ -66,7 +76,11 @@ std::vector<LineIndex::Entry> LineIndex::scanned(const MappedFile& file) {
 
 void LineIndex::read(const MappedFile& lines) {
   load(lines.bytes());
-  if (keep(lines)) return;
+  if (!keep(lines)) remember(lines);
+}
+
+// Those that the index on disk does not cover.
+void LineIndex::remember(const MappedFile& lines) {
   for (const Entry& entry : scanned(lines)) recent_.emplace(entry.key, entry.offset);
 }
 
@@ -79,10 +93,11 @@ bool LineIndex::keep(const MappedFile& lines) {
   std::sort(fresh.begin(), fresh.end());
   std::merge(entries_.begin(), entries_.end(), fresh.begin(), fresh.end(), all.begin());
   if (!write(bytes, all)) return false;
-  entries_ = {};
-  file_.reset();
-  recent_.clear();
-  load(bytes);
+  unload();
+  if (!load(bytes)) {
+    path_.clear();  // what was written is not there: it goes without
+    remember(lines);
+  }
   return true;
 }
 

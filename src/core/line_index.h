@@ -55,8 +55,10 @@ class LineIndex {
   };
   static constexpr size_t kMostInMemory = size_t{1} << 18;
 
-  void load(std::string_view bytes);
+  bool load(std::string_view bytes);
+  void unload();
   std::vector<Entry> scanned(const MappedFile& lines);
+  void remember(const MappedFile& lines);
   bool write(std::string_view bytes, const std::vector<Entry>& all);
 
   std::filesystem::path path_;  // "": none could be written

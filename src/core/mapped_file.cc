@@ -14,20 +14,20 @@
 
 namespace nascent {
 
-MappedFile::MappedFile(const std::filesystem::path& path) {
-  const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (descriptor < 0) fail("Cannot read {}: {}.", path.string(), std::strerror(errno));
+MappedFile::MappedFile(const std::filesystem::path& path) : MappedFile(OpenFile::at(path, O_RDONLY), path) {}
+
+MappedFile::MappedFile(const OpenFile& file, const std::filesystem::path& path) {
+  if (!file) fail("Cannot read {}: {}.", path.string(), std::strerror(errno));
   struct stat status {};
-  const bool known = ::fstat(descriptor, &status) == 0;
-  const bool is_file = known && S_ISREG(status.st_mode);
-  size_ = is_file ? static_cast<size_t>(status.st_size) : 0;
-  if (size_ > 0) start_ = ::mmap(nullptr, size_, PROT_READ, MAP_PRIVATE, descriptor, 0);
-  const int problem = errno;
-  ::close(descriptor);
-  if (!is_file) fail("{} is not a file; a file was expected.", path.string());
+  if (::fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode)) {
+    fail("{} is not a file; a file was expected.", path.string());
+  }
+  size_ = static_cast<size_t>(status.st_size);
+  if (size_ == 0) return;
+  start_ = ::mmap(nullptr, size_, PROT_READ, MAP_PRIVATE, file.get(), 0);
   if (start_ == MAP_FAILED) {
     start_ = nullptr;
-    fail("Cannot map {} into memory: {}.", path.string(), std::strerror(problem));
+    fail("Cannot map {} into memory: {}.", path.string(), std::strerror(errno));
   }
 }
 

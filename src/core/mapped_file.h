@@ -5,11 +5,15 @@
 #include <filesystem>
 #include <string_view>
 
+#include "nascent/core/open_file.h"
+
 namespace nascent {
 
 class MappedFile {
  public:
   explicit MappedFile(const std::filesystem::path& path);
+  // One that is open; errors call it by this name.
+  MappedFile(const OpenFile& file, const std::filesystem::path& path);
   ~MappedFile();
   MappedFile(MappedFile&& other) noexcept;
   MappedFile& operator=(MappedFile&&) = delete;

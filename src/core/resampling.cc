@@ -94,12 +94,6 @@ struct Deal {
   }
 };
 
-double ways_to_choose(size_t k, size_t n) {
-  double ways = 1;
-  for (size_t i = 1; i <= k; ++i) ways = ways * static_cast<double>(n - k + i) / static_cast<double>(i);
-  return std::round(ways);
-}
-
 // p of random rearrangements, the observed one among them.
 template <class AsFar>
 PermutationTest by_chance(const Resampling& how, AsFar as_far) {
@@ -112,6 +106,12 @@ PermutationTest by_chance(const Resampling& how, AsFar as_far) {
 }
 
 }  // namespace
+
+double ways_to_choose(size_t k, size_t n) {
+  double ways = 1;
+  for (size_t i = 1; i <= k; ++i) ways = ways * static_cast<double>(n - k + i) / static_cast<double>(i);
+  return std::round(ways);
+}
 
 Interval bootstrap_mean(Numbers numbers, const Resampling& how) {
   if (numbers.empty()) return {kUndefined, kUndefined, kUndefined};
@@ -193,26 +193,6 @@ std::vector<double> holm(Numbers p) {
     corrected[order[rank]] = largest;
   }
   return corrected;
-}
-
-// Of a deviation s times the true one, |T| exceeds its quantile where the normal mean is beyond s times that; the mean
-// over the distribution of s, by Simpson's rule.
-double t_test_power(double standard_errors, double degrees, double level) {
-  const double quantile = student_quantile(level, degrees), end = 1 + 8 / std::sqrt(degrees);
-  const double scale = std::log(2.0) + degrees / 2 * std::log(degrees / 2) - std::lgamma(degrees / 2);
-  const auto part = [&](double s) {
-    const double density = std::exp(scale + (degrees - 1) * std::log(s) - degrees * s * s / 2);
-    return density * (normal_below(standard_errors - quantile * s) + normal_below(-standard_errors - quantile * s));
-  };
-  constexpr int kParts = 2000;
-  double sum = part(1e-12) + part(end);
-  for (int i = 1; i < kParts; ++i) sum += (i % 2 ? 4 : 2) * part(end * i / kParts);
-  return sum * end / (3 * kParts);
-}
-
-double detectable_difference(double standard_error, double degrees, double level, double power) {
-  if (standard_error == 0) return 0;
-  return standard_error * crossing([&](double x) { return -t_test_power(x, degrees, level); }, -power);
 }
 
 }  // namespace nascent

@@ -3,9 +3,9 @@
 //
 //   const Interval accuracy = bootstrap_mean(accuracies);
 //   const PermutationTest test = sign_flip_test(differences);  // seed by seed
-//   const double seen = detectable_difference(error, degrees, 0.05);
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -45,12 +45,10 @@ PermutationTest sign_flip_test(std::span<const double> differences, const Resamp
 // as far apart.
 PermutationTest permutation_test(std::span<const double> a, std::span<const double> b, const Resampling& how = {});
 
+// How many ways there are to choose k of n.
+double ways_to_choose(size_t k, size_t n);
+
 // p-values of several comparisons so that the chance of any false one stays that of a single one (Holm 1979).
 std::vector<double> holm(std::span<const double> p);
-
-// The probability that Student's two-sided test at this level sees a difference of so many standard errors.
-double t_test_power(double standard_errors, double degrees, double level);
-// The smallest difference that it sees with this probability.
-double detectable_difference(double standard_error, double degrees, double level, double power = 0.8);
 
 }  // namespace nascent

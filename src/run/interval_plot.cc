@@ -7,6 +7,7 @@
 
 #include "nascent/run/figure.h"
 #include "nascent/run/html.h"
+#include "nascent/run/plot_range.h"
 
 namespace nascent {
 namespace {
@@ -14,26 +15,11 @@ namespace {
 constexpr int kRow = 22, kTop = 52, kPlot = 480, kRight = 84, kLetter = 7, kMargin = 18;
 
 struct Axis {
-  double low = INFINITY, high = -INFINITY, left = 0;
+  PlotRange range{};
+  double left = 0;
 
-  void include(double value) {
-    if (std::isfinite(value)) low = std::min(low, value), high = std::max(high, value);
-  }
-  void pad() {
-    if (!(low <= high)) low = 0, high = 1;
-    const double room = high > low ? 0.04 * (high - low) : std::max(1e-12, 0.01 * std::abs(high));
-    low -= room, high += room;
-  }
-  bool shows(double value) const { return low <= value && value <= high; }
-  double place(double value) const { return left + kPlot * (value - low) / (high - low); }
-  // 1, 2 or 5 times a power of ten, some six of them.
-  double step() const {
-    const double least = (high - low) / 7, power = std::pow(10, std::floor(std::log10(least)));
-    for (const double factor : {1.0, 2.0, 5.0}) {
-      if (factor * power >= least) return factor * power;
-    }
-    return 10 * power;
-  }
+  bool shows(double value) const { return range.low <= value && value <= range.high; }
+  double place(double value) const { return left + kPlot * (value - range.low) / range.size(); }
 };
 
 std::string words(double x, double y, const std::string& text, const std::string& anchor, const std::string& colour) {
@@ -70,8 +56,8 @@ std::string row_markup(const IntervalPlot::Row& row, const Axis& axis, double y)
 
 std::string axis_markup(const Axis& axis, double bottom) {
   std::string markup;
-  const double step = axis.step();
-  for (double tic = std::ceil(axis.low / step) * step; tic <= axis.high; tic += step) {
+  const double step = axis.range.tic_distance();
+  for (double tic = std::ceil(axis.range.low / step) * step; tic <= axis.range.high; tic += step) {
     markup += stroke(axis.place(tic), kTop - 10, axis.place(tic), bottom, "grid", 0.7) +
               words(axis.place(tic), bottom + 16, fmt::format("{:.6g}", std::abs(tic) < 1e-9 * step ? 0 : tic),
                     "middle", "axis");
@@ -79,17 +65,23 @@ std::string axis_markup(const Axis& axis, double bottom) {
   return markup;
 }
 
+// Holds all values and intervals.
+PlotRange range_of(const IntervalPlot& plot) {
+  PlotRange range;
+  for (const auto& row : plot.rows) {
+    for (const double value : {row.value, row.low, row.high}) {
+      if (PlotRange::drawable(value)) range.include(value);
+    }
+  }
+  return range.low <= range.high ? range.widened(0.04, 0.01) : PlotRange{0, 1};
+}
+
 }  // namespace
 
 std::string draw_intervals(const IntervalPlot& plot) {
-  Axis axis;
   size_t longest = 0;
-  for (const auto& row : plot.rows) {
-    for (const double value : {row.value, row.low, row.high}) axis.include(value);
-    longest = std::max(longest, row.name.size());
-  }
-  axis.pad();
-  axis.left = kMargin + 10 + kLetter * static_cast<double>(longest);
+  for (const auto& row : plot.rows) longest = std::max(longest, row.name.size());
+  const Axis axis{.range = range_of(plot), .left = kMargin + 10 + kLetter * static_cast<double>(longest)};
   const double bottom = kTop + kRow * static_cast<double>(plot.rows.size());
   std::string markup = axis_markup(axis, bottom) +
                        fmt::format(

@@ -9,12 +9,10 @@
 #include "nascent/run/gnuplot.h"
 #include "nascent/run/html.h"
 #include "nascent/run/plot_picture.h"
+#include "nascent/run/plot_range.h"
 
 namespace nascent {
 namespace {
-
-// Beyond the limit a range's width would not be finite either.
-bool drawable(double value) { return std::abs(value) <= 1e300; }
 
 // A curve without the points that cannot be drawn.
 Curve drawable_curve(const Curve& curve) {
@@ -22,33 +20,15 @@ Curve drawable_curve(const Curve& curve) {
   for (size_t i = 0; i < curve.points.size(); ++i) {
     const auto& [x, y] = curve.points[i];
     const auto& [low, high] = curve.band.empty() ? std::pair(y, y) : curve.band[i];
-    if (!drawable(x) || !drawable(y) || !drawable(low) || !drawable(high)) continue;
+    const auto numbers = {x, y, low, high};
+    if (!std::all_of(numbers.begin(), numbers.end(), PlotRange::drawable)) continue;
     kept.points.push_back(curve.points[i]);
     if (!curve.band.empty()) kept.band.emplace_back(low, high);
   }
   return kept;
 }
 
-struct Range {
-  double low = INFINITY, high = -INFINITY;
-  void include(double value) { low = std::min(low, value), high = std::max(high, value); }
-  // Means of equal numbers differ in their last bits.
-  bool flat() const { return high - low <= 1e-9 * std::max(std::abs(low), std::abs(high)); }
-  // Never empty, and with room for a line that lies on the border.
-  Range widened(double share) const {
-    const double span = !flat() ? high - low : high == 0 ? 1 : std::abs(high);
-    return {low - share * span, high + share * span};
-  }
-};
-
-// 1, 2 or 5 times a power of ten, for four to eight tics.
-double tic_distance(const Range& range) {
-  const double most = (range.high - range.low) / 4;
-  const double power = std::pow(10, std::floor(std::log10(most)));
-  return power * (most >= 5 * power ? 5 : most >= 2 * power ? 2 : 1);
-}
-
-Range shown_across(const Range& x) { return x.widened(x.flat() ? 0.5 : 0.02); }
+PlotRange shown_across(const PlotRange& x) { return x.widened(0.02, 0.5); }
 
 // Where the axes lie in a drawing, as parts of its width.
 struct Box {
@@ -59,17 +39,17 @@ Box box_of(const Plot& plot) {
   return {label / plot.width, 1 - gap / plot.width};
 }
 
-std::string axes(const Plot& plot, const Range& x, const Range& y) {
-  const Range shown_x = shown_across(x);
-  const Range shown_y = plot.top > 0 ? Range{0, plot.top} : y.widened(y.flat() ? 0.5 : 0.05);
+std::string axes(const Plot& plot, const PlotRange& x, const PlotRange& y) {
+  const PlotRange shown_x = shown_across(x);
+  const PlotRange shown_y = plot.top > 0 ? PlotRange{0, plot.top} : y.widened(0.05, 0.5);
   std::string script =
       fmt::format("set xrange [{}:{}]\nset yrange [{}:{}]\n", shown_x.low, shown_x.high, shown_y.low, shown_y.high);
   if (plot.small) {
     const std::string ends = x.flat() ? fmt::format("{}", x.low) : fmt::format("{}, {}", x.low, x.high);
     return script + fmt::format("set xtics ({})\nset ytics (0, {})\n", ends, plot.top);
   }
-  return script + fmt::format("set xtics {}\nset ytics {}\n", std::max(plot.whole ? 1.0 : 0.0, tic_distance(shown_x)),
-                              tic_distance(shown_y));
+  return script + fmt::format("set xtics {}\nset ytics {}\n", std::max(plot.whole ? 1.0 : 0.0, shown_x.tic_distance()),
+                              shown_y.tic_distance());
 }
 
 std::string colour_of(size_t index) { return "lc " + curve_colour(index); }
@@ -91,7 +71,7 @@ std::string curve_command(size_t index, size_t colour, bool dashed, const Points
 std::string script_of(const Plot& plot) {
   std::string data;
   std::vector<std::string> bands, curves;
-  Range x, y;
+  PlotRange x, y;
   for (size_t i = 0; i < plot.curves.size(); ++i) {
     const Curve curve = drawable_curve(plot.curves[i]);
     if (curve.points.empty()) continue;
@@ -154,7 +134,7 @@ bool is_dashed(const Plot& plot, size_t index) { return plot.curves[index].colou
 
 bool is_flat(const Plot& plot) {
   return std::all_of(plot.curves.begin(), plot.curves.end(), [](const Curve& curve) {
-    Range range;
+    PlotRange range;
     for (const auto& [x, y] : curve.points) range.include(y);
     return !curve.points.empty() && std::isfinite(range.low) && std::isfinite(range.high) && range.flat();
   });

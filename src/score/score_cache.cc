@@ -1,13 +1,13 @@
 #include "nascent/score/score_cache.h"
 
 #include <fcntl.h>
-#include <sys/file.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
 #include <cstring>
+#include <shared_mutex>
 
 #include "nascent/core/checked_lines.h"
 #include "nascent/core/error.h"
@@ -23,9 +23,9 @@ constexpr const char* kMagic = "nascent-scores 1 ";
 
 std::string text_of(double value) { return fmt::format("{}", value); }  // the shortest that reads back the same
 
-void append(int file, const std::filesystem::path& path, const std::string& line) {
+void append(const OpenFile& file, const std::filesystem::path& path, const std::string& line) {
   // One write: lines of several processes do not mix.
-  if (::write(file, line.data(), line.size()) != static_cast<ssize_t>(line.size())) {
+  if (::write(file.get(), line.data(), line.size()) != static_cast<ssize_t>(line.size())) {
     fail("Cannot write to {}: {}.", path.string(), std::strerror(errno));
   }
 }
@@ -117,48 +117,75 @@ ScoreCache::ScoreCache(const std::filesystem::path& folder, const std::string& s
   make_folders(folder);
   const std::string name = std::filesystem::path(space).stem().string();
   path_ = folder / fmt::format("{}-{:08x}.scores", name, crc32(header_));
-  file_ = ::open(path_.c_str(), O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC, 0644);
-  if (file_ < 0)
+  file_ = OpenFile::at(path_, O_RDWR | O_APPEND | O_CREAT);
+  if (!file_) {
     fail("Cannot write scores to {}: {}. Choose another folder with --cache.", path_.string(), std::strerror(errno));
+  }
   // Others may be about to begin, mend or add to the same file.
-  flock(file_, LOCK_EX);
+  const std::lock_guard alone(file_);
   read();
   read_ahead();
-  flock(file_, LOCK_UN);
 }
 
 ScoreCache::~ScoreCache() {
+  if (!file_) return;
   keep_index();
-  if (file_ >= 0) ::close(file_);
-  if (ahead_file_ >= 0) ::close(ahead_file_);
-  std::error_code none;  // another process may have done so
-  if (file_ >= 0 && ahead_.empty()) std::filesystem::remove(ahead_path(), none);
+  ahead_file_ = OpenFile();
+  try {
+    if (ahead_.empty()) read_ahead();
+  } catch (const std::exception& error) {
+    log::debug("{}", error.what());  // the next one to open the file sees to it
+  }
 }
 
 std::filesystem::path ScoreCache::ahead_path() const { return path_.string() + ".ahead"; }
 
-// A last line cut short by a kill is dropped, as is a damaged one: what they held is computed again.
+// Takes what an earlier process left and the cache does not hold yet; a file without any goes away. A last line cut
+// short by a kill is dropped, as is a damaged one: what they held is computed again. A file that a process writes to is
+// that one's alone.
 void ScoreCache::read_ahead() {
-  if (!std::filesystem::exists(ahead_path())) return;
-  const std::string bytes = read_file(ahead_path());
-  const size_t end = bytes.rfind('\n') + 1;
-  if (end < bytes.size()) std::filesystem::resize_file(ahead_path(), end);
-  for (CheckedLines lines(bytes); lines.next();) {
-    if (lines.good()) read_scores(lines.body(), ahead_[std::string(LineIndex::key_of(lines.body()))]);
+  const OpenFile file = OpenFile::at(ahead_path(), O_RDWR);
+  if (!file && errno == ENOENT) return;
+  if (!file) fail("Cannot read {}: {}.", ahead_path().string(), std::strerror(errno));
+  const std::unique_lock alone(file, std::try_to_lock);
+  if (!alone) return;
+  const MappedFile bytes(file, ahead_path());
+  CheckedLines lines(bytes.bytes());
+  while (lines.next()) {
+    if (lines.good()) keep_news(lines.body());
   }
-  std::erase_if(ahead_, [&](const auto& entry) {
-    const Scores known = find_line(entry.first);
-    return std::all_of(entry.second.begin(), entry.second.end(),
-                       [&](const auto& score) { return known.contains(score.first); });
-  });
+  std::error_code none;
+  if (ahead_.empty()) {
+    std::filesystem::remove(ahead_path(), none);
+  } else if (lines.end() < bytes.bytes().size() && ftruncate(file.get(), static_cast<off_t>(lines.end())) != 0) {
+    fail("Cannot mend the last line of {}: {}.", ahead_path().string(), std::strerror(errno));
+  }
+}
+
+void ScoreCache::keep_news(std::string_view body) {
+  const std::string key(LineIndex::key_of(body));
+  Scores scores;
+  read_scores(body, scores);
+  const Scores known = find_line(key);
+  const auto is_known = [&](const auto& score) { return known.contains(score.first); };
+  if (!std::all_of(scores.begin(), scores.end(), is_known)) read_scores(body, ahead_[key]);
+}
+
+// Another process may take the file away before it is locked.
+void ScoreCache::open_ahead() {
+  while (!ahead_file_ || !ahead_file_.is_at(ahead_path())) {
+    ahead_file_ = OpenFile::at(ahead_path(), O_WRONLY | O_APPEND | O_CREAT);
+    if (!ahead_file_) fail("Cannot write {}: {}.", ahead_path().string(), std::strerror(errno));
+    ahead_file_.lock_shared();
+  }
 }
 
 void ScoreCache::read() {
-  const MappedFile file(path_);
+  const MappedFile file(file_, path_);
   index_ = std::make_unique<LineIndex>(path_.string() + ".index");
   CheckedLines lines(file.bytes());
   if (!lines.next()) {  // new, or its first line was cut short
-    if (ftruncate(file_, 0) != 0) fail("Cannot begin {} anew: {}.", path_.string(), std::strerror(errno));
+    if (ftruncate(file_.get(), 0) != 0) fail("Cannot begin {} anew: {}.", path_.string(), std::strerror(errno));
     return append(file_, path_, checked_line(header_));
   }
   if (!lines.good() || lines.body() != header_) {
@@ -166,7 +193,7 @@ void ScoreCache::read() {
          path_.string());
   }
   index_->read(file);
-  if (index_->end() < file.bytes().size() && ftruncate(file_, static_cast<off_t>(index_->end())) != 0) {
+  if (index_->end() < file.bytes().size() && ftruncate(file_.get(), static_cast<off_t>(index_->end())) != 0) {
     fail("Cannot mend the last line of {}: {}.", path_.string(), std::strerror(errno));
   }
   if (index_->damaged() > 0) {
@@ -175,11 +202,10 @@ void ScoreCache::read() {
 }
 
 void ScoreCache::keep_index() noexcept {
-  if (!index_) return;
   try {
-    flock(file_, LOCK_EX);
-    index_->keep(MappedFile(path_));
-    flock(file_, LOCK_UN);
+    const std::lock_guard alone(file_);
+    // Another file that has taken its place has an index of its own.
+    if (file_.is_at(path_)) index_->keep(MappedFile(file_, path_));
   } catch (const std::exception& error) {
     log::debug("{}", error.what());  // the next one to open the file reads it anew
   }
@@ -191,7 +217,7 @@ std::string ScoreCache::line_at(uint64_t offset) const {
   for (size_t feed = std::string::npos; feed == std::string::npos; feed = line.find('\n')) {
     const size_t known = line.size();
     line.resize(known + kUsual);
-    const ssize_t count = ::pread(file_, line.data() + known, kUsual, static_cast<off_t>(offset + known));
+    const ssize_t count = ::pread(file_.get(), line.data() + known, kUsual, static_cast<off_t>(offset + known));
     if (count <= 0) return "";
     line.resize(known + static_cast<size_t>(count));
   }
@@ -226,18 +252,20 @@ void ScoreCache::add(const Genotype& genotype, const Scores& scores) {
     return;
   }
   const std::string line = checked_line(body_of(name, scores));
-  append(file_, path_, line);
-  index_->add(name, static_cast<uint64_t>(::lseek(file_, 0, SEEK_CUR)) - line.size());
+  {
+    const std::shared_lock with_others(file_);  // but not with one that mends the end of the file
+    append(file_, path_, line);
+  }
+  index_->add(name, static_cast<uint64_t>(::lseek(file_.get(), 0, SEEK_CUR)) - line.size());
   if (index_->is_long()) keep_index();
 }
 
 void ScoreCache::keep_ahead(const Genotype& genotype, const Scores& scores) {
-  if (file_ < 0) return;  // what is in memory only is lost either way
+  if (!file_) return;  // what is in memory only is lost either way
   const std::string name = key(genotype);
   const std::lock_guard lock(mutex_);
   ahead_[name] = scores;
-  if (ahead_file_ < 0) ahead_file_ = ::open(ahead_path().c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0644);
-  if (ahead_file_ < 0) fail("Cannot write {}: {}.", ahead_path().string(), std::strerror(errno));
+  if (!ahead_file_) open_ahead();
   append(ahead_file_, ahead_path(), checked_line(body_of(name, scores)));
 }
 

@@ -8,8 +8,10 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <string_view>
 
 #include "nascent/core/line_index.h"
+#include "nascent/core/open_file.h"
 #include "nascent/core/options.h"
 #include "nascent/score/score_columns.h"
 #include "nascent/space/genotype.h"
@@ -32,9 +34,10 @@ class ScoreCache {
   // On disk when it returns.
   void add(const Genotype& genotype, const Scores& scores);
   // Keeps scores in a file beside the cache, FILE.ahead, until their turn to be added has come: lines stand in the
-  // order of the work, however it was done. That file goes away with what it holds.
+  // order of the work, however it was done. That file goes away when all that it holds has been added and no process
+  // writes to it.
   void keep_ahead(const Genotype& genotype, const Scores& scores);
-  // What was kept so and not added since, also by an earlier process.
+  // What was kept so and not added since, also by an earlier process that has ended.
   Scores find_ahead(const Genotype& genotype) const;
 
   const std::filesystem::path& path() const { return path_; }  // "" in memory
@@ -46,7 +49,9 @@ class ScoreCache {
   using Table = std::map<std::string, Scores>;
 
   void read();
+  void open_ahead();
   void read_ahead();
+  void keep_news(std::string_view body);
   Scores find_line(const std::string& key) const;
   // The line at an offset of the file, without its line feed; "" where there is none.
   std::string line_at(uint64_t offset) const;
@@ -55,7 +60,8 @@ class ScoreCache {
 
   std::filesystem::path path_;
   std::string header_;
-  int file_ = -1, ahead_file_ = -1;
+  OpenFile file_;
+  OpenFile ahead_file_;  // locked as long as this process may write to it
   mutable std::mutex mutex_;
   std::unique_ptr<LineIndex> index_;  // of the file
   Table memory_;                      // scores that are in no file

@@ -187,9 +187,19 @@ void Scorer::keep_ahead(const Genotype& genotype, const Scores& scores) {
   }
 }
 
+Scores Scorer::kept(const Genotype& genotype) const {
+  Scores found = known(genotype);
+  const auto lost = missing(found);
+  if (lost.empty()) return found;
+  std::vector<std::string> files;
+  for (const auto& path : cache_paths()) files.push_back(path.string());
+  fail("{} no longer holds {} of {}, which was written there: something else has changed it. Run the command again.",
+       join(files, " and "), join(lost, ", "), ScoreCache::key(genotype));
+}
+
 Scores Scorer::scores(const Genotype& genotype) {
   if (const auto metrics = missing(known(genotype)); !metrics.empty()) add(genotype, compute(genotype, metrics));
-  return known(genotype);
+  return kept(genotype);
 }
 
 std::string Scorer::digest() const {
@@ -271,7 +281,7 @@ class ScoringTeam {
   ScoreColumns run(int threads) {
     farm_.run(threads);
     progress_->finish();
-    for (const size_t place : unknown_) results_.set(place, scorer_.known(architectures_[place]));
+    for (const size_t place : unknown_) results_.set(place, scorer_.kept(architectures_[place]));
     return std::move(results_);
   }
 

@@ -46,6 +46,8 @@ class Scorer {
   void add(const Genotype& genotype, const Scores& scores);
   void keep_ahead(const Genotype& genotype, const Scores& scores);
   Scores known(const Genotype& genotype) const;
+  // All metrics asked for, of an architecture that was added; an Error where its cache has lost some since.
+  Scores kept(const Genotype& genotype) const;
   Scores known_ahead(const Genotype& genotype) const;
   // Of the images, the networks and all other settings.
   std::string digest() const;

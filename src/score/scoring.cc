@@ -159,10 +159,9 @@ ScorerSetup scorer_setup(const std::shared_ptr<const Space>& space, const Networ
 
 size_t best_by(const std::string& metric, const ScoreColumns& scores) {
   const bool low = Metric::Registry::instance().at(metric).facts.lower_is_better;
+  const auto worse = [&](double a, double b) { return std::isnan(a) ? !std::isnan(b) : low ? a > b : a < b; };
   const std::vector<double>& values = scores.column(metric);
-  const auto best =
-      std::max_element(values.begin(), values.end(), [&](double a, double b) { return low ? a > b : a < b; });
-  return static_cast<size_t>(best - values.begin());
+  return static_cast<size_t>(std::max_element(values.begin(), values.end(), worse) - values.begin());
 }
 
 void write_scores(const std::filesystem::path& path, const Architectures& architectures, const ScoreColumns& scores) {

@@ -48,7 +48,7 @@ ScoringResult score(const ScoringOptions& options);
 // Where scores are taken: networks of `network`'s size on the first images of a batch that the seed chooses.
 ScorerSetup scorer_setup(const std::shared_ptr<const Space>& space, const NetworkOptions& network,
                          const ScoreOptions& options, const ImageData& data, int batch, uint64_t seed);
-// The place of the best: the highest value, or the lowest where that is better.
+// The place of the best: the highest value, or the lowest where that is better; what is no number is worse than all.
 size_t best_by(const std::string& metric, const ScoreColumns& scores);
 // A CSV file, one architecture per line: arch,METRIC,...
 void write_scores(const std::filesystem::path& path, const Architectures& architectures, const ScoreColumns& scores);

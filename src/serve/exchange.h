@@ -1,8 +1,6 @@
 // A request for a page and its answer, apart from how they travel.
 #pragma once
 
-#include <unistd.h>
-
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -10,6 +8,8 @@
 #include <string>
 #include <utility>
 #include <vector>
+
+#include "nascent/core/open_file.h"
 
 namespace nascent::serve {
 
@@ -19,28 +19,6 @@ struct Request {
   std::map<std::string, std::string> query{};
   std::string host{}, cookie{};
   std::string fetch_site{};  // Sec-Fetch-Site: which pages the browser asks for; empty from other programs
-};
-
-// An open file that is closed once.
-class OpenFile {
- public:
-  explicit OpenFile(int descriptor = -1) : descriptor_(descriptor) {}
-  ~OpenFile() {
-    if (descriptor_ >= 0) ::close(descriptor_);
-  }
-  OpenFile(OpenFile&& other) noexcept : descriptor_(std::exchange(other.descriptor_, -1)) {}
-  OpenFile& operator=(OpenFile&& other) noexcept {
-    std::swap(descriptor_, other.descriptor_);
-    return *this;
-  }
-  OpenFile(const OpenFile&) = delete;
-  OpenFile& operator=(const OpenFile&) = delete;
-  explicit operator bool() const { return descriptor_ >= 0; }
-  int get() const { return descriptor_; }
-  int release() { return std::exchange(descriptor_, -1); }
-
- private:
-  int descriptor_;
 };
 
 struct Response {

@@ -56,6 +56,16 @@ TEST(RowComparison, CorrectsForTheNumberOfRows) {
   EXPECT_GT(found.rows[1].against->detectable, compare_rows({rows[0], rows[1]}, "base").rows[1].against->detectable);
 }
 
+// Of 1024 ways to choose the signs of ten differences, two are one in 512: with twenty rows only differences of one
+// sign are significant, and the power of Student's test was that of another test.
+TEST(RowComparison, WhatCouldHaveBeenSeenIsOfTheTestThatIsUsed) {
+  std::vector<ExperimentRow> rows = {row_of("base", kReference)};
+  for (int i = 0; i < 20; ++i) rows.push_back(row_of(std::to_string(i), shifted(0.5)));
+  const RowDifference found = *compare_rows(rows, "base").rows[1].against;
+  EXPECT_GT(found.detectable, 1.9 * 0.01054);  // deviations; Student's test would see 1.64
+  EXPECT_LT(found.detectable, 2.2 * 0.01054);
+}
+
 // Of three pairs the smallest p is 0.25: whatever the difference, it would not have been seen.
 TEST(RowComparison, SaysWhereThereAreTooFewRunsToSeeAnything) {
   const RowComparison found = compare_rows({row_of("base", {1, 2, 3}), row_of("a", {101, 102.1, 103})}, "base");
@@ -78,6 +88,16 @@ TEST(RowComparison, ChecksFurtherRuns) {
                 check_runs(rows, {{.name = "bb", .runs = {{"1", 1}}}});
               }),
               HasSubstr("Did you mean 'b'?"));
+}
+
+// It was to be expected from nan to nan, and lay outside.
+TEST(RowComparison, OneRunGivesNothingToExpect) {
+  const ExperimentRow more{.name = "a", .runs = {{"1", 5}, {"2", 6}}};
+  const std::vector<CheckedRun> checked = check_runs({row_of("a", {5})}, {more});
+  EXPECT_TRUE(checked[0].judged());
+  EXPECT_TRUE(checked[0].same());
+  EXPECT_FALSE(checked[1].judged());
+  EXPECT_TRUE(checked[1].to_json()["inside"].is_null());
 }
 
 TEST(RowComparison, ReadsAndWritesFiles) {

@@ -10,6 +10,7 @@ namespace {
 
 using testing::AllOf;
 using testing::HasSubstr;
+using testing::Not;
 
 class AnalyzeTest : public ProgramTest {
  protected:
@@ -250,6 +251,11 @@ TEST_F(AnalyzeTest, ComparesRowsOfRuns) {
   EXPECT_THAT(bytes("rows.svg"), HasSubstr("</svg>"));
   const ProgramOutput checked = at_once({"analyze", "compare", path("runs.csv"), "--check", path("runs.csv")});
   EXPECT_THAT(checked.out, HasSubstr("the same as before"));
+  write_file(path("one.csv"), "row,seed,value\na,1,1\n");
+  write_file(path("more.csv"), "row,seed,value\na,1,1\na,2,2\n");
+  const ProgramOutput alone = at_once({"analyze", "compare", path("one.csv"), "--check", path("more.csv")});
+  EXPECT_THAT(alone.out, AllOf(HasSubstr("seed 1: 1 (before: 1): the same as before"),
+                               HasSubstr("seed 2: 2: one run gives nothing to expect"), Not(HasSubstr("OUTSIDE"))));
   refused({"analyze", "compare"}, "CSV file");
   refused({"analyze", "compare", path("runs.csv"), "--reference", "c"}, "There are: a, b.");
 }

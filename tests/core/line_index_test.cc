@@ -144,5 +144,18 @@ TEST_F(LineIndexTest, WhereNoIndexCanBeKeptLinesAreFoundAllTheSame) {
   EXPECT_FALSE(index.is_long());
 }
 
+// What is written there is gone. The lines that it covered were never found again, and the next index left them out.
+TEST_F(LineIndexTest, AnIndexThatCannotBeReadBackLosesNothing) {
+  append(25000);
+  std::filesystem::create_symlink("/dev/null", beside());
+  LineIndex index(beside());
+  index.read(MappedFile(lines()));
+  expect_all(index);
+  append(25000);
+  LineIndex next(beside());
+  next.read(MappedFile(lines()));
+  expect_all(next);
+}
+
 }  // namespace
 }  // namespace nascent

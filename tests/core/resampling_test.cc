@@ -128,20 +128,5 @@ TEST(Holm, ByHand) {
   EXPECT_EQ(holm(Numbers{0.7, 0.8})[1], 1);
 }
 
-TEST(Power, IsThatOfTheTables) {
-  // Cohen 1988: 64 in each of two groups for half a deviation, 26 for 0.8; 34 pairs for half a deviation.
-  EXPECT_NEAR(t_test_power(0.5 * std::sqrt(32), 126, 0.05), 0.8015, 1e-4);
-  EXPECT_NEAR(t_test_power(0.8 * std::sqrt(13), 50, 0.05), 0.8075, 1e-4);
-  EXPECT_NEAR(t_test_power(0.5 * std::sqrt(34), 33, 0.05), 0.8078, 1e-4);
-  EXPECT_NEAR(t_test_power(0, 9, 0.05), 0.05, 1e-6);
-  EXPECT_NEAR(t_test_power(0, 1, 0.05), 0.05, 1e-4);
-}
-
-TEST(Power, DetectableDifferenceIsItsInverse) {
-  const double difference = detectable_difference(0.3, 9, 0.01);
-  EXPECT_NEAR(t_test_power(difference / 0.3, 9, 0.01), 0.8, 1e-6);
-  EXPECT_EQ(detectable_difference(0, 9, 0.05), 0);
-}
-
 }  // namespace
 }  // namespace nascent

@@ -33,5 +33,19 @@ TEST(IntervalPlot, OfEqualNumbersOrNoneIsADrawingToo) {
   EXPECT_THAT(draw_intervals({}), HasSubstr("</svg>"));
 }
 
+// The mean of three times 93.1 is another number than that of four times: tics between them had no distance, and the
+// loop that draws them no end.
+TEST(IntervalPlot, OfNumbersThatDifferInTheirLastBits) {
+  const double three = (93.1 + 93.1 + 93.1) / 3, four = (93.1 + 93.1 + 93.1 + 93.1) / 4;
+  ASSERT_NE(three, four);
+  const std::string svg =
+      draw_intervals({.rows = {{"a", three, three, three, {}, false}, {"b", four, four, four, {}, false}}});
+  EXPECT_LE(count(svg, "text-anchor=\"middle\""), 12);
+  EXPECT_THAT(svg, HasSubstr(">93.1</text>"));
+  for (const double tiny : {5e-324, 1e-310}) {
+    EXPECT_THAT(draw_intervals({.rows = {{"a", 0, 0, tiny, {}, false}}}), HasSubstr("</svg>"));
+  }
+}
+
 }  // namespace
 }  // namespace nascent

@@ -1,9 +1,13 @@
 #include "nascent/score/score_cache.h"
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <fstream>
 #include <map>
+#include <mutex>
 #include <thread>
 
 #include "errors.h"
@@ -113,6 +117,99 @@ TEST(ScoreCacheAtSize, AFileOfOtherSettingsIsRefused) {
   const auto theirs = [&] { return ScoreCache(folder.path(), "darts", other).path(); }();
   std::filesystem::copy_file(theirs, path, std::filesystem::copy_options::overwrite_existing);
   EXPECT_THAT(error_of([&] { ScoreCache(folder.path(), "darts", kSettings); }), HasSubstr("for these settings"));
+}
+
+// Whoever opened it next, in the same process too, waited forever.
+TEST(ScoreCacheShared, AFileThatIsRefusedIsNotLeftLocked) {
+  const TemporaryFolder folder;
+  const auto path = [&] { return ScoreCache(folder.path(), "darts", kSettings).path(); }();
+  std::string bytes = read_file(path);
+  bytes[12] = static_cast<char>(bytes[12] ^ 1);
+  write_file(path, bytes);
+  EXPECT_THAT(error_of([&] { ScoreCache(folder.path(), "darts", kSettings); }), HasSubstr("for these settings"));
+  EXPECT_TRUE(OpenFile::at(path, O_RDWR).try_lock());
+}
+
+// Lines that were added while the end of the file was looked at went with a last line that was cut short.
+TEST(ScoreCacheShared, NothingIsAddedWhileTheEndIsMended) {
+  const TemporaryFolder folder;
+  ScoreCache cache(folder.path(), "darts", kSettings);
+  const auto size = std::filesystem::file_size(cache.path());
+  const OpenFile other = OpenFile::at(cache.path(), O_RDWR);
+  std::atomic<bool> added = false;
+  std::unique_lock mending(other);
+  std::thread adding([&] {
+    cache.add(architecture(1), {{"trace", 1}});
+    added = true;
+  });
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  EXPECT_FALSE(added);
+  EXPECT_EQ(std::filesystem::file_size(cache.path()), size);
+  mending.unlock();
+  adding.join();
+  EXPECT_EQ(ScoreCache(folder.path(), "darts", kSettings).find(architecture(1)).at("trace"), 1);
+}
+
+TEST(ScoreCacheShared, WhatAnotherProcessKeepsAheadStays) {
+  const TemporaryFolder folder;
+  auto early = std::make_unique<ScoreCache>(folder.path(), "darts", kSettings);
+  const std::string ahead = early->path().string() + ".ahead";
+  {
+    ScoreCache writer(folder.path(), "darts", kSettings);
+    writer.keep_ahead(architecture(1), {{"trace", 1}});
+    early.reset();
+    EXPECT_TRUE(std::filesystem::exists(ahead)) << "somebody else's, who is at work";
+    std::ofstream(ahead, std::ios::app) << "12345678\tcut sho";
+    const auto size = std::filesystem::file_size(ahead);
+    ScoreCache(folder.path(), "darts", kSettings);
+    EXPECT_EQ(std::filesystem::file_size(ahead), size) << "mended under the writer's hands";
+    early = std::make_unique<ScoreCache>(folder.path(), "darts", kSettings);
+  }
+  early.reset();
+  EXPECT_TRUE(std::filesystem::exists(ahead)) << "left by one that was interrupted";
+  ScoreCache last(folder.path(), "darts", kSettings);
+  EXPECT_EQ(last.find_ahead(architecture(1)).at("trace"), 1);
+  EXPECT_EQ(read_file(ahead).back(), '\n');
+}
+
+TEST(ScoreCacheShared, WhatWasAddedIsNotAheadAnyMore) {
+  const TemporaryFolder folder;
+  std::string ahead;
+  {
+    ScoreCache cache(folder.path(), "darts", kSettings);
+    ahead = cache.path().string() + ".ahead";
+    for (int i = 0; i < 3; ++i) cache.keep_ahead(architecture(i), {{"trace", i}});
+    for (int i = 0; i < 2; ++i) cache.add(architecture(i), {{"trace", i}});
+  }
+  ASSERT_TRUE(std::filesystem::exists(ahead)) << "the last one had no turn";
+  {
+    ScoreCache cache(folder.path(), "darts", kSettings);
+    EXPECT_TRUE(cache.find_ahead(architecture(1)).empty());
+    EXPECT_EQ(cache.find_ahead(architecture(2)).at("trace"), 2);
+    cache.add(architecture(2), {{"trace", 2}});
+  }
+  EXPECT_FALSE(std::filesystem::exists(ahead));
+}
+
+// The index of the file that stood there before said of the first lines of the new one that they were not there.
+TEST(ScoreCacheShared, AFileThatWasMovedAwayTakesNoPartInTheIndexOfTheNext) {
+  const TemporaryFolder folder;
+  const std::string wide(4000, 'x');  // a few thousand lines are enough for an index
+  const auto fill = [&](ScoreCache& cache, int from, int count) {
+    for (int i = from; i < from + count; ++i) cache.add(architecture(i), {{wide, i}});
+  };
+  {
+    ScoreCache first(folder.path(), "darts", kSettings);
+    fill(first, 0, 1100);
+  }
+  {
+    const auto moved = std::make_unique<ScoreCache>(folder.path(), "darts", kSettings);
+    std::filesystem::rename(moved->path(), folder / "moved.scores");
+    ScoreCache next(folder.path(), "darts", kSettings);
+    fill(next, 10000, 2300);
+  }
+  const ScoreCache next(folder.path(), "darts", kSettings);
+  for (int i = 10000; i < 12300; ++i) ASSERT_EQ(next.find(architecture(i)).at(wide), i);
 }
 
 }  // namespace

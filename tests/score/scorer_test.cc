@@ -1,5 +1,6 @@
 #include "nascent/score/scorer.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -8,6 +9,7 @@
 #include <fstream>
 #include <functional>
 
+#include "errors.h"
 #include "nascent/core/files.h"
 #include "nascent/core/interrupt.h"
 #include "nascent/nn/threads.h"
@@ -178,6 +180,20 @@ TEST_F(ScorerTest, ADamagedLineIsComputedAgain) {
   Scorer scorer(setup(), options_);
   EXPECT_FALSE(scorer.knows(genotypes[0]));
   EXPECT_TRUE(scorer.knows(genotypes[1]));
+}
+
+// They became NaN where the end of the file was cut off by another process that mended it.
+TEST_F(ScorerTest, ScoresThatGotLostMeanwhileAreAnError) {
+  std::filesystem::path path;
+  int computed = 0;
+  Metric::Registry::instance().add("emptying", "empties the cache when the second architecture is scored", [&](Probe&) {
+    if (++computed == 2) std::filesystem::resize_file(path, 0);
+    return 1.0;
+  });
+  options_.metrics = {"emptying"};
+  Scorer scorer(setup(), options_);
+  path = scorer.cache_paths()[0];
+  EXPECT_THAT(error_of([&] { score_all(scorer, some(3), 1); }), testing::HasSubstr("no longer holds emptying of |"));
 }
 
 TEST_F(ScorerTest, TheConditionNumberMayHaveSettingsOfItsOwn) {

@@ -88,34 +88,47 @@ std::optional<double> number_in(std::string_view line, const std::string& field)
   return std::nullopt;
 }
 
+// What the lines of a cache say of an architecture: several where it was scored in several goes; later ones win.
+struct CachedEntry {
+  std::string_view text;
+  std::optional<double> metric{}, kappa{};
+};
+
+std::vector<CachedEntry> read_entries(CheckedLines& lines, const std::string& metric) {
+  const std::string metric_field = field_of(metric), kappa_field = field_of(kConditionNumber);
+  std::vector<CachedEntry> entries;
+  std::unordered_map<uint64_t, size_t> place_of;  // by half of the hash, which suffices for billions
+  while (lines.next()) {
+    if (!lines.good()) continue;
+    const std::string_view text = LineIndex::key_of(lines.body());
+    const auto [place, is_new] = place_of.emplace(hash128(text).low, entries.size());
+    if (is_new) entries.push_back({text});
+    CachedEntry& entry = entries[place->second];
+    if (const auto value = number_in(lines.body(), metric_field)) entry.metric = value;
+    if (const auto value = number_in(lines.body(), kappa_field)) entry.kappa = value;
+  }
+  return entries;
+}
+
 // Architectures are taken as they stand: each was of the space when it was scored. Those of a million lines are not
 // parsed before one of them is proposed.
 MetricPool pool_of_cache(const std::filesystem::path& path, const std::string& metric, const Space& space) {
   const auto file = std::make_shared<const MappedFile>(path);
   MetricPool pool{.bytes = file, .space = space.name()};
-  const std::string value_field = field_of(metric), kappa_field = field_of(kConditionNumber);
-  std::unordered_map<uint64_t, size_t> place_of;  // by half of the hash, which suffices for billions
   CheckedLines lines(file->bytes());
   const std::string named = fmt::format("\"space\":{}", Json(space.name()).dump());
   if (!lines.next() || !lines.good() || lines.body().find(named) == std::string_view::npos) {
     fail("{} is not a cache of scores of the space '{}'. 'nascent score' writes them, and says where.", path.string(),
          space.name());
   }
-  while (lines.next()) {
-    const auto value = number_in(lines.body(), value_field), kappa = number_in(lines.body(), kappa_field);
-    if (!lines.good() || !value || !kappa) continue;
-    const std::string_view text = LineIndex::key_of(lines.body());
-    const auto [place, is_new] = place_of.emplace(hash128(text).low, pool.entries.size());
-    if (is_new) {
-      pool.texts.push_back(text);
-      pool.entries.push_back({*value, *kappa});
-    } else {
-      pool.entries[place->second] = {*value, *kappa};
-    }
+  for (const CachedEntry& entry : read_entries(lines, metric)) {
+    if (!entry.metric || !entry.kappa) continue;
+    pool.texts.push_back(entry.text);
+    pool.entries.push_back({*entry.metric, *entry.kappa});
   }
   if (pool.entries.empty()) {
-    fail("{} has no architecture with both '{}' and '{}'. Score them together, with --metrics {},{}.", path.string(),
-         metric, kConditionNumber, metric, kConditionNumber);
+    fail("{} has no architecture with both '{}' and '{}'. Score them with --metrics {},{}.", path.string(), metric,
+         kConditionNumber, metric, kConditionNumber);
   }
   return pool;
 }

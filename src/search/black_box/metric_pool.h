@@ -22,8 +22,8 @@ struct MetricPool {
   Genotype architecture(size_t place) const;
 };
 
-// The columns "arch", `metric` and "kappa" are read; of a cache (.scores), the latest line of an architecture that has
-// both. Values that are no numbers become NaN. An Error where the metric is not there.
+// The columns "arch", `metric` and "kappa" are read; of a cache (.scores), what its lines say of an architecture
+// together, the latest of each. Values that are no numbers become NaN. An Error where no architecture has both.
 MetricPool read_metric_pool(const std::filesystem::path& file, const std::string& metric, const Space& space);
 
 // Places of the pool from the best by the metric down; what is no number comes last.

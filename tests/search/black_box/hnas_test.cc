@@ -7,6 +7,7 @@
 #include <set>
 
 #include "errors.h"
+#include "nascent/core/checked_lines.h"
 #include "nascent/core/error.h"
 #include "nascent/core/files.h"
 #include "nascent/search/black_box/metric_pool.h"
@@ -129,6 +130,28 @@ TEST_F(MetricPoolTest, ReadsCsv) {
   EXPECT_EQ(csv.entries[0].metric, 1.5);
   EXPECT_EQ(csv.entries[0].kappa, 20);
   EXPECT_TRUE(std::isnan(csv.entries[1].kappa));
+}
+
+// The scorer adds what is missing: of architectures that were scored in two goes, no line has both numbers.
+TEST_F(MetricPoolTest, ReadsWhatTheLinesOfACacheSayTogether) {
+  const auto space = find_space("nasbench201");
+  const std::string only = "|avg_pool_3x3~0|+|none~0|none~1|+|none~0|none~1|none~2|";
+  std::string text = checked_line(R"(nascent-scores 1 {"space":"nasbench201"})");
+  for (const std::string& line : {kNone + "\ttrace=1", kSkip + "\tkappa=30\ttrace=3", kNone + "\tkappa=20",
+                                 only + "\ttrace=5", kNone + "\tsnip=7\ttrace=1.5"}) {
+    text += checked_line(line);
+  }
+  file(text + "12345678\t" + kSkip + "\ttrace=9\n");
+  const std::string cache = path_ + ".scores";
+  std::filesystem::rename(path_, cache);
+  const MetricPool pool = read_metric_pool(cache, "trace", *space);
+  std::filesystem::remove(cache);
+  ASSERT_EQ(pool.entries.size(), 2u);
+  EXPECT_EQ(pool.architecture(0), parse_genotype(kNone));
+  EXPECT_EQ(pool.entries[0].metric, 1.5);
+  EXPECT_EQ(pool.entries[0].kappa, 20);
+  EXPECT_EQ(pool.architecture(1), parse_genotype(kSkip));
+  EXPECT_EQ(pool.entries[1].metric, 3);
 }
 
 // The zero-cost form of GraSP is negative for about half of all architectures; none of them was ever proposed.
