@@ -199,20 +199,22 @@ LandscapeNumbers numbers_of(const LossGrid& grid) {
     return numbers;
   }
   constexpr int kRays = 32;
-  const double range = grid.places.back(), step = grid.places[1] - grid.places[0];
+  // Steps to the edge, as long as those of the grid where one of its points is the centre.
+  const size_t reach = grid.side() / 2;
+  const double range = grid.places.back(), step = range / static_cast<double>(reach);
   for (int ray = 0; ray < kRays; ++ray) {
     const double angle = 2 * M_PI * ray / kRays;
     const auto loss = [&](double radius) {
       return grid.at(grid.loss, radius * std::cos(angle), radius * std::sin(angle));
     };
     // As far as each step rises by at least as much as the one before, up to rounding.
-    double radius = step;
-    while (radius + step <= range) {
+    const auto bends_upwards = [&](double radius) {
       const double bend = loss(radius + step) - 2 * loss(radius) + loss(radius - step);
-      if (!(bend >= -1e-3 * std::abs(loss(radius) - numbers.centre) - 1e-9)) break;
-      radius += step;
-    }
-    numbers.convex_radius += radius / kRays;
+      return bend >= -1e-3 * std::abs(loss(radius) - numbers.centre) - 1e-9;
+    };
+    size_t convex = 1;
+    while (convex < reach && bends_upwards(static_cast<double>(convex) * step)) ++convex;
+    numbers.convex_radius += static_cast<double>(convex) * step / kRays;
     numbers.steepness += (loss(range / 2) - numbers.centre) / (range / 2) / kRays;
   }
   return numbers;
