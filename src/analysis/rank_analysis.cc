@@ -232,8 +232,9 @@ std::optional<std::string> draw_agreement(const RankAnalysis& analysis) {
     ScatterPlot plot;
     plot.groups.push_back({found.estimate, {}});
     for (size_t i = 0; i < numbers.size(); ++i) plot.groups[0].points.emplace_back(numbers[i], truth[i]);
-    panels.push_back({fmt::format("{}: Spearman {:.2f}", found.estimate, found.spearman), found.estimate,
-                      analysis.truth, script_of(plot)});
+    const std::string spearman = std::isfinite(found.spearman) ? fmt::format("{:.2f}", found.spearman) : "undefined";
+    panels.push_back(
+        {fmt::format("{}: Spearman {}", found.estimate, spearman), found.estimate, analysis.truth, script_of(plot)});
   }
   return draw_picture(panels);
 }

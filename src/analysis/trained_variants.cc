@@ -152,7 +152,7 @@ void TrainedVariantsOptions::declare(OptionTable& table, const std::string& name
   auto section = table.section(name, "Which cells are trained, how often, and what is counted.");
   section.add("cells-of", genotypes, "genotypes whose variants are trained; also accepted as arguments");
   section.add("variant-seed", variant_seed, "random seed for drawing variants").at_least(0);
-  section.add("rates", rates, "learning rates; one training for each");
+  section.add("rates", rates, "learning rates above 0; one training for each").range(0, 1000);
   section.add("seeds", seeds, "trainings per variant, with consecutive seeds starting at run.seed").range(1, 1000);
   section.add("accuracy", accuracy, "report the number of epochs needed to reach this test accuracy (percent)")
       .range(0, 100);
@@ -163,6 +163,10 @@ void TrainedVariantsOptions::declare(OptionTable& table, const std::string& name
 void TrainedVariantsOptions::check() const {
   if (genotypes.empty()) fail("A genotype was expected, as in 'nascent analyze convergence darts-v2'.");
   if (rates.empty()) fail("--rates is empty; at least one learning rate is needed.");
+  for (const double rate : rates) {
+    if (!(rate > 0))
+      fail("--rates {}: nothing is learnt at such a rate. Give rates above 0, as in --rates 0.025.", rate);
+  }
 }
 
 void check_trainings(const TrainedVariantsOptions& options) {

@@ -126,7 +126,8 @@ void VariantOptions::declare(OptionTable& table) {
   section.add("deepest", deepest, "include the deepest variant: every node takes the two states before it");
   section.add("fill", fill, "first set every edge to this operation; empty: keep the genotype's own");
   section.add("replace", replace, "operation that replaces others, with --shares");
-  section.add("shares", shares, "fractions of the operations to replace, one variant for each, such as 0,0.375,0.625");
+  section.add("shares", shares, "fractions of the operations to replace, one variant for each, such as 0,0.375,0.625")
+      .range(0, 1);
   section.add("repeat", repeat,
               "allow two edges of a node to come from the same state, and keep the output as it is (space cells); off: "
               "stay in the genotype's own space");

@@ -192,6 +192,10 @@ TEST_F(AnalyzeTest, MistakesAreExplained) {
   refused({"analyze", "rank", path("nowhere.csv"), "--truth", "a"}, "nowhere.csv");
   refused({"analyze", "rank"}, "--truth COLUMN is missing");
   refused(analysis("convergence", {}, "x", {}), "A genotype was expected");
+  refused(analysis("convergence", {"darts-v2"}, "x", {"--rates", "0.1,-0.1"}), "expected: 0 to 1000");
+  refused(analysis("convergence", {"darts-v2"}, "x", {"--rates", "1e30"}), "expected: 0 to 1000");
+  refused(analysis("convergence", {"darts-v2"}, "x", {"--rates", "0"}), "Give rates above 0");
+  refused({"analyze", "variants", "darts-v2", "--shares", "0.5,1.5"}, "expected: 0 to 1");
   refused(analysis("convergence", {"darts-v2"}, "x", {"--data", "image-folder", "--path", path("nowhere")}), "nowhere");
   EXPECT_FALSE(std::filesystem::exists(folder_ / "x"));
 }
@@ -239,6 +243,9 @@ TEST_F(AnalyzeTest, RankReadsColumns) {
   EXPECT_NEAR(result["agreement"][1]["spearman"].get<double>(), 0.9, 1e-12);
   EXPECT_THAT(bytes("rank.csv"), HasSubstr("estimate,architectures,spearman"));
   refused({"analyze", "rank", path("scores.csv"), "--truth", "truht"}, "Did you mean 'truth'?");
+  write_file(path("constant.csv"), "truth,flat\n1,5\n2,5\n3,5\n");
+  const ProgramOutput flat = at_once({"analyze", "rank", path("constant.csv"), "--truth", "truth"});
+  EXPECT_THAT(flat.out, HasSubstr("Spearman undefined, Pearson undefined, Kendall undefined,"));
 }
 
 TEST_F(AnalyzeTest, ComparesRowsOfRuns) {
