@@ -2,7 +2,6 @@
 
 #include <ATen/ATen.h>
 
-#include <chrono>
 #include <cmath>
 
 #include "nascent/core/error.h"
@@ -92,18 +91,28 @@ void LandscapeJob::aim(int pair) {
   aimed_ = pair;
 }
 
-std::pair<double, double> LandscapeJob::measure(const Place& place) {
-  const double alpha = place.column < 0 ? 0 : places_[place.column], beta = place.row < 0 ? 0 : places_[place.row];
+const std::pair<double, double>* LandscapeJob::known(const Place& place) const {
   // The centre is computed in any case: it shows whether what is known is of these weights and images.
-  const auto known = known_.find({models_[place.model].name, place.pair, in_billionths(alpha), in_billionths(beta)});
-  if (place.column >= 0 && known != known_.end()) return known->second;
+  if (place.column < 0) return nullptr;
+  const auto found = known_.find(
+      {models_[place.model].name, place.pair, in_billionths(places_[place.column]), in_billionths(places_[place.row])});
+  return found == known_.end() ? nullptr : &found->second;
+}
+
+int64_t LandscapeJob::steps_to_compute() const {
+  if (known_.empty()) return steps();
+  int64_t count = 0;
+  for (int64_t step = 0; step < steps(); ++step) count += known(place(step)) == nullptr ? 1 : 0;
+  return count;
+}
+
+std::pair<double, double> LandscapeJob::measure(const Place& place) {
+  if (const auto* found = known(place)) return *found;
+  const double alpha = place.column < 0 ? 0 : places_[place.column], beta = place.row < 0 ? 0 : places_[place.row];
   take(place.model);
   aim(place.pair);
-  const auto start = std::chrono::steady_clock::now();
   plane_->move({&first_, &second_}, {alpha, beta});
-  const std::pair<double, double> found = measure_(*network_);
-  seconds_ = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  return found;
+  return measure_(*network_);
 }
 
 void LandscapeJob::check_known(const Place& centre, double loss) const {

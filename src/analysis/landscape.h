@@ -94,14 +94,15 @@ class LandscapeJob : public FarmedJob {
   void load(const State& state, const std::string& prefix) override;
 
   LossGrid grid(int model, int pair) const;
-  // Seconds that one point took, once there was one.
-  double seconds_a_point() const { return seconds_; }
+  // Steps whose points are not known from an earlier grid.
+  int64_t steps_to_compute() const;
 
  private:
   struct Place {
     int model, pair, column, row;
   };
   Place place(int64_t step) const;
+  const std::pair<double, double>* known(const Place& place) const;  // none: to be computed
   void take(int model);
   void aim(int pair);
   std::pair<double, double> measure(const Place& place);
@@ -120,7 +121,6 @@ class LandscapeJob : public FarmedJob {
   std::shared_ptr<Network> network_;
   std::unique_ptr<WeightPlane> plane_;
   Direction first_, second_;
-  double seconds_ = 0;
 };
 
 // A place on the grid as Known has it.

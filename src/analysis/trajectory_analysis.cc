@@ -65,14 +65,14 @@ std::optional<std::string> losses_picture(const Trajectory& found) {
   return draw_figure({losses});
 }
 
-void draw_trajectory(const TrajectoryAnalysisOptions& options, const AnalysedModels& opened, const Trajectory& found,
+void draw_trajectory(const AnalysedModels& opened, const Trajectory& found, const std::string& norms,
                      const std::filesystem::path& folder) {
   const auto plane = plane_picture(found, opened.group(opened.models.size() - 1)), losses = losses_picture(found);
   if (!plane || !losses) return;
   write_file(folder / "trajectory.svg", *plane);
   write_file(folder / "losses.svg", *losses);
-  const std::string facts = fmt::format("{} test images of {}; norms {}", opened.data->test_size(), opened.data_name,
-                                        options.trajectory.norms);
+  const std::string facts =
+      fmt::format("{} test images of {}; norms {}", opened.data->test_size(), opened.data_name, norms);
   write_pictures(folder,
                  {{.group = "Trajectory",
                    .file = "trajectory.svg",
@@ -104,11 +104,12 @@ void TrajectoryAnalysisOptions::resolve() {
 Json analyse_trajectory(const TrajectoryAnalysisOptions& options, Session& session) {
   options.run.apply();
   const TrajectoryOptions& asked = options.trajectory;
-  const AnalysedModels opened = open_models(snapshots_of(options.models), options.data, asked.images);
+  const AnalysedModels opened =
+      open_models(snapshots_of(options.models), options.data, {asked.images, TrajectoryOptions{}.images});
   std::vector<Snapshot> points;
   for (const LandscapeModel& model : opened.models) points.push_back({model.name, model.path});
-  TrajectoryJob job(points, opened.test_images(), opened.calibration(asked.norms == "recalibrated", asked.calibration),
-                    asked);
+  const ImageBatches calibration = opened.calibration(asked.norms == "recalibrated", asked.calibration);
+  TrajectoryJob job(points, opened.test_images(), calibration, asked);
   session.begin("trajectory", {{"Data set", opened.data_name}, {"Models", join(options.models, ", ")}});
   Json result;
   session.run([&] {
@@ -118,7 +119,7 @@ Json analyse_trajectory(const TrajectoryAnalysisOptions& options, Session& sessi
     const std::filesystem::path folder = session.directory().path();
     write_file(folder / "trajectory.csv", trajectory_csv(found));
     write_file(folder / "plane.csv", plane_csv(found));
-    draw_trajectory(options, opened, found, folder);
+    draw_trajectory(opened, found, norms_text(asked.norms, calibration), folder);
     session.conclude(result);
   });
   return result;

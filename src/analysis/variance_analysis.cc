@@ -65,7 +65,7 @@ namespace {
 // What is measured where, with all that it looks at.
 struct VarianceGrids {
   explicit VarianceGrids(const VarianceAnalysisOptions& options)
-      : opened(open_models(options.models, options.data, options.grid.images)),
+      : opened(open_models(options.models, options.data, {options.grid.images, VarianceAnalysisOptions{}.grid.images})),
         images(opened.test_images()),
         job(
             opened.models, [this](Network& network) { return measure(network); }, options.grid,

@@ -158,6 +158,52 @@ TEST_F(AnalyzeTest, AGridIsRefinedFromACoarserOne) {
           "there is no grid of these models");
 }
 
+// A coarse grid of an even number of points has none at the centre, so that other weights or images went unnoticed.
+TEST_F(AnalyzeTest, AGridOfOtherWeightsOrImagesIsNotRefined) {
+  const std::string model = trained("model"), other = trained("other/model", {"--lr", "0.1"});
+  const auto refused_with = [&](const std::string& refined, const Words& more, const std::string& reason) {
+    refused(analysis("landscape", {refined}, "fine", with({"--points", "3", "--refine", path("coarse")}, more)),
+            reason);
+  };
+  json_of(analysis("landscape", {model}, "coarse",
+                   {"--points", "2", "--images", "16", "--norms", "recalibrated", "--calibration", "16"}));
+  const Words as_before = {"--images", "16", "--norms", "recalibrated", "--calibration", "16"};
+  refused_with(other, as_before, "its grid of model is of other weights");
+  refused_with(model, {"--images", "20", "--norms", "recalibrated", "--calibration", "16"}, "made with images 16");
+  refused_with(model, {"--images", "16", "--norms", "recalibrated", "--calibration", "32"}, "made with calibration 16");
+  refused_with(model, with(as_before, {"--eval-transforms", "resize 8 8,normalise"}), "made with images_digest");
+  json_of(analysis("landscape", {model}, "fine", with({"--points", "3", "--refine", path("coarse")}, as_before)));
+  // What an older run left without digests is told by its loss at the centre.
+  Json result = Json::parse(bytes("coarse/result.json"));
+  result["models"][0].erase("digest");
+  result["settings"].erase("images_digest");
+  result["models"][0]["grids"][0]["centre"] = 77;
+  write_file(path("coarse/result.json"), result.dump());
+  const ProgramOutput output =
+      nascent(analysis("landscape", {model}, "older", with({"--points", "3", "--refine", path("coarse")}, as_before)));
+  EXPECT_EQ(output.exit_code, 2);
+  EXPECT_THAT(output.err, HasSubstr("the grid to refine has 77 at its centre"));
+}
+
+// The usual number of images is no demand; a number that was asked for is.
+TEST_F(AnalyzeTest, FewerImagesThanUsualAreAllTaken) {
+  const std::string model = trained("model");
+  const Words curvature = {"--points", "2", "--curvature", "--lanczos-steps", "2", "--trace-probes", "2"};
+  const ProgramOutput output =
+      nascent(analysis("landscape", {model}, "all", with(curvature, {"--density-probes", "1"})));
+  EXPECT_EQ(output.exit_code, 0) << output.err;
+  EXPECT_THAT(output.err, AllOf(HasSubstr("random has 48 test images, fewer than the usual 1000 (--images)"),
+                                HasSubstr("fewer than the usual 4096 (--curvature-images)")));
+  // A point more for the centre; Lanczos, trace and density.
+  EXPECT_THAT(output.err, HasSubstr("5 points of 48 images each and 6 products with the Hessian of 48 images"));
+  EXPECT_THAT(bytes("all/report.html"), AllOf(HasSubstr("(3.5c, 3) on 48 test images of random"),
+                                              HasSubstr("(3.5c, 3) over 48 test images of random")));
+  refused(analysis("landscape", {model}, "x", with(curvature, {"--curvature-images", "5000"})),
+          "Lower --curvature-images, or use 0 for all");
+  json_of(analysis("line", {model, model}, "line", {"--points", "3"}));
+  EXPECT_THAT(bytes("line/report.html"), HasSubstr("recalibrated norms saw 48 training images"));
+}
+
 TEST_F(AnalyzeTest, LineAndTrajectory) {
   const std::string first = trained("first", {"--snapshots", "1", "--epochs", "3"});
   const std::string second = trained("second", {"--seed", "2"});
