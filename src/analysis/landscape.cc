@@ -2,6 +2,7 @@
 
 #include <ATen/ATen.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "nascent/core/error.h"
@@ -178,6 +179,14 @@ LossGrid LandscapeJob::grid(int model, int pair) const {
   return grid;
 }
 
+std::vector<LossGrid> LandscapeJob::grids() const {
+  std::vector<LossGrid> all;
+  for (int model = 0; model < static_cast<int>(models_.size()); ++model) {
+    for (int pair = 0; pair < options_.directions; ++pair) all.push_back(grid(model, pair));
+  }
+  return all;
+}
+
 double LossGrid::at(const std::vector<double>& values, double alpha, double beta) const {
   const double step = places[1] - places[0];
   const auto index = [&](double place) {
@@ -195,13 +204,15 @@ double LossGrid::at(const std::vector<double>& values, double alpha, double beta
   return sum;
 }
 
+int64_t LossGrid::holes() const {
+  return std::count_if(loss.begin(), loss.end(), [](double value) { return !std::isfinite(value); });
+}
+
 LandscapeNumbers numbers_of(const LossGrid& grid) {
   LandscapeNumbers numbers{.centre = grid.centre(), .centre_top1 = grid.centre_top1()};
-  int64_t flat = 0;
-  for (const double loss : grid.loss) {
-    numbers.holes += std::isfinite(loss) ? 0 : 1;
-    flat += loss <= numbers.centre + 1 ? 1 : 0;
-  }
+  numbers.holes = grid.holes();
+  const auto flat =
+      std::count_if(grid.loss.begin(), grid.loss.end(), [&](double l) { return l <= numbers.centre + 1; });
   numbers.flat_share = static_cast<double>(flat) / static_cast<double>(grid.loss.size());
   if (grid.side() < 3) {  // nothing bends between two points
     numbers.convex_radius = numbers.steepness = NAN;
@@ -228,6 +239,8 @@ LandscapeNumbers numbers_of(const LossGrid& grid) {
   }
   return numbers;
 }
+
+std::string holes_text(int64_t holes) { return holes > 0 ? fmt::format(", {} holes", holes) : ""; }
 
 std::vector<double> finite_of(const std::vector<double>& values) {
   std::vector<double> finite;
@@ -270,7 +283,7 @@ std::string grid_csv(const LossGrid& grid, const std::string& first, const std::
   return text;
 }
 
-std::string grid_vtk(const LossGrid& grid, const std::string& title) {
+std::string grid_vtk(const LossGrid& grid, const std::string& title, const std::string& first) {
   std::string text = fmt::format(
       "# vtk DataFile Version 3.0\n{}\nASCII\nDATASET STRUCTURED_GRID\nDIMENSIONS {} {} 1\nPOINTS {} double\n",
       title.substr(0, 255), grid.side(), grid.side(), grid.loss.size());
@@ -283,7 +296,7 @@ std::string grid_vtk(const LossGrid& grid, const std::string& title) {
       text += fmt::format("{} {} {}\n", grid.places[i], grid.places[j], height(grid.loss[j * grid.side() + i]));
     }
   }
-  text += fmt::format("POINT_DATA {}\nSCALARS loss double 1\nLOOKUP_TABLE default\n", grid.loss.size());
+  text += fmt::format("POINT_DATA {}\nSCALARS {} double 1\nLOOKUP_TABLE default\n", grid.loss.size(), first);
   for (const double loss : grid.loss) text += fmt::format("{}\n", height(loss));
   return text;
 }

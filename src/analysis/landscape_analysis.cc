@@ -23,6 +23,17 @@ std::string grid_name(const std::string& model, int pair) { return fmt::format("
 // A number that a result may lack.
 double number_or_nan(const Json& value) { return value.is_number() ? value.get<double>() : NAN; }
 
+// Of a grid's numbers, those that it has: nothing bends between two points.
+std::string grid_line(const Json& numbers) {
+  std::string line = fmt::format("loss {:.4f} at the centre, {:.1f} % of the grid within 1 of it",
+                                 number_or_nan(numbers["centre"]), 100 * number_or_nan(numbers["flat_share"]));
+  if (const double radius = number_or_nan(numbers["convex_radius"]); std::isfinite(radius))
+    line += fmt::format(", convex for {:.2f}", radius);
+  if (const double steepness = number_or_nan(numbers["steepness"]); std::isfinite(steepness))
+    line += fmt::format(", steepness {:.3g}", steepness);
+  return line + holes_text(numbers["holes"].get<int64_t>());
+}
+
 double seconds_of(const std::function<void()>& work) {
   const auto start = std::chrono::steady_clock::now();
   work();
@@ -81,12 +92,18 @@ class LandscapeAnalysis {
     log::info("{}, about {:.1f} minutes.", work, seconds / 60);
   }
 
-  // Of one model, once the jobs are over: its tables and pictures, and its part of the result.
-  Json describe(const std::filesystem::path& folder, size_t model, std::vector<ReportPicture>& pictures) const {
-    Json described = describe_grids(folder, model, pictures);
-    if (!spectra_.empty()) described["curvature"] = describe_spectrum(folder, model, pictures);
-    if (ratios_) described["ratios"] = describe_ratios(folder, model, pictures);
-    return described;
+  // Once the jobs are over: of each model its tables, pictures and part of the result.
+  Json describe(const std::filesystem::path& folder, std::vector<ReportPicture>& pictures) const {
+    const LandscapeScales scales = common_scales(grids_->grids());
+    const QuantityScale ratio_scale = ratios_ ? common_scale(ratios_->grids()) : QuantityScale();
+    Json models = Json::array();
+    for (const size_t model : opened_.by_width()) {
+      Json described = describe_grids(folder, model, scales, pictures);
+      if (!spectra_.empty()) described["curvature"] = describe_spectrum(folder, model, pictures);
+      if (ratios_) described["ratios"] = describe_ratios(folder, model, ratio_scale, pictures);
+      models.push_back(std::move(described));
+    }
+    return models;
   }
 
  private:
@@ -188,16 +205,18 @@ class LandscapeAnalysis {
             .facts = opened_.facts(model, images, norms, pair, options_.grid, options_.run.seed)};
   }
 
-  Json describe_grids(const std::filesystem::path& folder, size_t model, std::vector<ReportPicture>& pictures) const {
+  Json describe_grids(const std::filesystem::path& folder, size_t model, const LandscapeScales& scales,
+                      std::vector<ReportPicture>& pictures) const {
     std::vector<LandscapeNumbers> numbers;
     Json grids = Json::array();
     for (int pair = 0; pair < options_.grid.directions; ++pair) {
       const LossGrid grid = grids_->grid(static_cast<int>(model), pair);
-      const GridScene drawn = scene(model, pair, count_images(images_), norms_text(options_.grid.norms, calibration_));
-      for (ReportPicture& picture : draw_landscape(folder, grid, drawn)) pictures.push_back(std::move(picture));
-      if (options_.vtk) write_file(folder / (drawn.file + ".vtk"), grid_vtk(grid, drawn.title));
+      GridScene drawn = scene(model, pair, count_images(images_), norms_text(options_.grid.norms, calibration_));
       numbers.push_back(numbers_of(grid));
       grids.push_back(numbers.back().to_json());
+      drawn.facts += fmt::format(" In numbers: {}.", grid_line(grids.back()));
+      for (ReportPicture& picture : draw_landscape(folder, grid, drawn, scales)) pictures.push_back(std::move(picture));
+      if (options_.vtk) write_file(folder / (drawn.file + ".vtk"), grid_vtk(grid, drawn.title));
     }
     Json described = opened_.describe(model);
     described.update({{"grids", grids}, {"spread", spread_of(numbers)}});
@@ -213,28 +232,32 @@ class LandscapeAnalysis {
         .title = name + "   " + group,
         .group = group,
         .facts = fmt::format(
-            "of {} ({}) over {} test images of {}, {} products, {} probes, Gaussians of width {:.3g}, seed {}.", name,
-            group, count_images(curvature_images_), opened_.data_name, options_.spectrum.products,
+            "of {} ({}) over {} test images of {}; norms running, {} products, {} probes, Gaussians of width {:.3g}, "
+            "seed {}.",
+            name, group, count_images(curvature_images_), opened_.data_name, options_.spectrum.products,
             options_.spectrum.density, found.smoothing_width(), options_.run.seed)};
     for (ReportPicture& picture : draw_density(folder, found, scene)) pictures.push_back(std::move(picture));
     return found.to_json();
   }
 
-  Json describe_ratios(const std::filesystem::path& folder, size_t model, std::vector<ReportPicture>& pictures) const {
+  Json describe_ratios(const std::filesystem::path& folder, size_t model, const QuantityScale& scale,
+                       std::vector<ReportPicture>& pictures) const {
     Json all = Json::array();
     for (int pair = 0; pair < options_.grid.directions; ++pair) {
       const LossGrid grid = ratios_->grid(static_cast<int>(model), pair);
       GridScene drawn = scene(model, pair, count_images(curvature_images_), "running");
       drawn.file += "-ratio";
+      drawn.facts += fmt::format(" In numbers: {:.3g} at the centre{}.", grid.centre(), holes_text(grid.holes()));
       write_file(folder / (drawn.file + ".csv"), grid_csv(grid, "ratio", "largest"));
       const std::string what = "|smallest / largest| eigenvalue of the Hessian";
-      for (ReportPicture& picture : draw_quantity(folder, grid, drawn, what)) {
+      for (ReportPicture& picture : draw_quantity(folder, grid, drawn, what, scale)) {
         picture.surface.clear();
         if (picture.file.ends_with("-map.svg")) pictures.push_back(std::move(picture));
       }
       const std::vector<double> known = finite_of(grid.loss);
-      all.push_back(
-          {{"centre", grid.centre()}, {"mean", known.empty() ? Json() : Json(mean_and_deviation(known).mean)}});
+      all.push_back({{"centre", grid.centre()},
+                     {"mean", known.empty() ? Json() : Json(mean_and_deviation(known).mean)},
+                     {"holes", grid.holes()}});
     }
     return all;
   }
@@ -247,14 +270,6 @@ class LandscapeAnalysis {
   std::shared_ptr<LandscapeJob> grids_, ratios_;
   std::vector<std::shared_ptr<SpectrumJob>> spectra_;  // by model
 };
-
-std::string grid_line(const Json& numbers) {
-  const auto holes = numbers["holes"].get<int64_t>();
-  return fmt::format("loss {:.4f}, {:.1f} % of the grid within 1 of it, convex for {:.2f}, steepness {:.3g}{}",
-                     number_or_nan(numbers["centre"]), 100 * number_or_nan(numbers["flat_share"]),
-                     number_or_nan(numbers["convex_radius"]), number_or_nan(numbers["steepness"]),
-                     holes > 0 ? fmt::format(", {} holes", holes) : "");
-}
 
 std::string curvature_line(const Json& found) {
   return fmt::format(
@@ -316,14 +331,12 @@ Json analyse_landscape(const LandscapeAnalysisOptions& options, Session& session
   check_ranks_for(*jobs, "points of grids");
   if (!session.resumed()) analysis.say_time();
   session.begin("landscape", {{"Data set", analysis.opened().data_name}, {"Models", join(options.models, ", ")}});
-  Json result = {{"settings", analysis.settings()}, {"models", Json::array()}};
+  Json result = {{"settings", analysis.settings()}};
   session.run([&] {
     run_farmed(*jobs, farm_opening("landscape", options, analysis.opened().digest(), session),
                [&](Job& job) { session.run(job); });
     std::vector<ReportPicture> pictures;
-    for (const size_t model : analysis.opened().by_width()) {
-      result["models"].push_back(analysis.describe(session.directory().path(), model, pictures));
-    }
+    result["models"] = analysis.describe(session.directory().path(), pictures);
     write_pictures(session.directory().path(), pictures);
     session.conclude(result);
   });
@@ -342,8 +355,9 @@ std::vector<std::string> describe_landscape(const Json& result) {
     if (model.contains("curvature")) lines.push_back(fmt::format("{} {}", who, curvature_line(model["curvature"])));
     const Json ratios = model.value("ratios", Json::array());
     for (size_t pair = 0; pair < ratios.size(); ++pair) {
-      lines.push_back(fmt::format("{} directions {}: ratio {:.3g} at the centre, {:.3g} on average", who, pair + 1,
-                                  number_or_nan(ratios[pair]["centre"]), number_or_nan(ratios[pair]["mean"])));
+      lines.push_back(fmt::format("{} directions {}: ratio {:.3g} at the centre, {:.3g} on average{}", who, pair + 1,
+                                  number_or_nan(ratios[pair]["centre"]), number_or_nan(ratios[pair]["mean"]),
+                                  holes_text(ratios[pair]["holes"].get<int64_t>())));
     }
   }
   return lines;

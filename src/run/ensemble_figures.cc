@@ -61,7 +61,7 @@ std::string curves_csv(const Plot& plot, const std::string& x, const std::string
 EnsembleFigure plot_figure(const std::string& name, const std::string& title, const std::string& x,
                            const std::string& y, const Plot& plot) {
   return {name, DrawnPanel{title, x, y, plot.width, plot.height, drawn_plot(plot)}, names_of(plot),
-          curves_csv(plot, x, y), [plot] { return draw_png(plot); }};
+          curves_csv(plot, x, y), [plot] { return draw_png(script_of(plot)); }};
 }
 
 EnsembleFigure script_figure(const std::string& name, const DrawnPanel& panel, const GnuplotScript& script,

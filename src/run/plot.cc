@@ -6,7 +6,6 @@
 #include <cmath>
 
 #include "nascent/core/text.h"
-#include "nascent/run/gnuplot.h"
 #include "nascent/run/html.h"
 #include "nascent/run/plot_picture.h"
 
@@ -88,7 +87,7 @@ std::string curve_command(size_t index, size_t colour, bool dashed, const Points
   return command;
 }
 
-std::string script_of(const Plot& plot) {
+std::string commands_of(const Plot& plot) {
   std::string data;
   std::vector<std::string> bands, curves;
   Range x, y;
@@ -128,21 +127,16 @@ std::string preamble(const Plot& plot) {
       plot.small ? "set tmargin 0.6\nset bmargin 1.6\n" : "set tmargin 0.7\nset bmargin 1.8\n");
 }
 
-GnuplotScript whole_script(const Plot& plot) {
-  return {preamble(plot) + script_of(plot), plot.width, plot.height, plot.small ? 10 : 11};
-}
-
 }  // namespace
+
+GnuplotScript script_of(const Plot& plot) {
+  return {preamble(plot) + commands_of(plot), plot.width, plot.height, plot.small ? 10 : 11};
+}
 
 std::optional<std::vector<std::string>> draw_plots(const std::vector<Plot>& plots) {
   std::vector<GnuplotScript> scripts;
-  for (const auto& plot : plots) scripts.push_back(whole_script(plot));
+  for (const auto& plot : plots) scripts.push_back(script_of(plot));
   return run_gnuplot(scripts, Drawing::page);
-}
-
-std::optional<std::string> draw_png(const Plot& plot) {
-  const auto pictures = run_gnuplot({whole_script(plot)}, Drawing::png);
-  return pictures ? std::optional(pictures->front()) : std::nullopt;
 }
 
 size_t colour_index(const Plot& plot, size_t index) {

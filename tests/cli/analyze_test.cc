@@ -75,7 +75,13 @@ TEST_F(AnalyzeTest, TheCentreOfALandscapeIsWhatEvalSays) {
   EXPECT_THAT(bytes("run/model-1.vtk"), HasSubstr("DIMENSIONS 3 3 1"));
   const std::string report = bytes("run/report.html");
   EXPECT_THAT(report, AllOf(HasSubstr("data-grid=\"3;"), HasSubstr("of model (3.5c, 3) on 20 test images of random"),
-                            HasSubstr("norms running, directions 1 of 1, filter-normalised, seed 1.")));
+                            HasSubstr("norms running, directions 1 of 1, filter-normalised, seed 1. In numbers: loss "),
+                            HasSubstr(" % of the grid within 1 of it, convex for ")));
+  // Whatever is taken out of the page: the norms are said on it.
+  for (const char* picture : {"surface", "loss", "log-loss", "accuracy"}) {
+    EXPECT_THAT(bytes(fmt::format("run/model-1-{}.svg", picture)), HasSubstr("norms running")) << picture;
+    EXPECT_TRUE(std::filesystem::exists(path(fmt::format("run/model-1-{}.png", picture)))) << picture;
+  }
   // What the page draws is closed again.
   const auto count = [&](const std::string& what) {
     size_t found = 0;
@@ -97,6 +103,35 @@ TEST_F(AnalyzeTest, AKilledLandscapeEndsInTheSameBytes) {
 TEST_F(AnalyzeTest, AKilledVarianceEndsInTheSameBytes) {
   expect_same_bytes_after_kill("variance", {trained("model")}, {"--points", "3", "--images", "16"},
                                {"model-1.csv", "model-layers.csv", "model-1-map.svg", "result.json"});
+}
+
+// Weights moved by a thousand times their length give no finite gradients.
+TEST_F(AnalyzeTest, VarianceSaysItsHoles) {
+  const ProgramOutput output = nascent(
+      analysis("variance", {trained("model")}, "run", {"--points", "3", "--range", "1000", "--images", "16", "--vtk"}));
+  EXPECT_EQ(output.exit_code, 0) << output.err;
+  EXPECT_THAT(output.out, HasSubstr(", 8 holes\n"));
+  EXPECT_EQ(Json::parse(bytes("run/result.json"))["models"][0]["grids"][0]["holes"], 8);
+  EXPECT_THAT(bytes("run/report.html"), HasSubstr(" at the centre, 8 holes."));
+  EXPECT_THAT(bytes("run/model-1.vtk"), AllOf(HasSubstr("DIMENSIONS 3 3 1"), HasSubstr("SCALARS deviation double 1")));
+  EXPECT_THAT(bytes("run/model-1-surface.svg"), HasSubstr("norms running"));
+}
+
+// Drawn each over its own range, two models could not be compared.
+TEST_F(AnalyzeTest, ModelsSideBySideAreDrawnOverOneScale) {
+  const std::string first = trained("first"), second = trained("second", {"--seed", "2", "--lr", "0.1"});
+  json_of(analysis("landscape", {first, second}, "run", {"--points", "3", "--images", "16"}));
+  // The numbers along the axes and beside the colours.
+  const auto numbers = [&](const std::string& model) {
+    const std::string svg = bytes("run/" + model + "-1-accuracy.svg"), begin = "<text>";
+    std::vector<std::string> texts;
+    for (size_t at = svg.find(begin); at != std::string::npos; at = svg.find(begin, at + 1)) {
+      texts.push_back(svg.substr(at, svg.find("</text>", at) - at));
+    }
+    return texts;
+  };
+  EXPECT_GT(numbers("first").size(), 10u);
+  EXPECT_EQ(numbers("first"), numbers("second"));
 }
 
 TEST_F(AnalyzeTest, AKilledConvergenceEndsInTheSameBytes) {
