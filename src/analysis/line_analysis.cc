@@ -7,7 +7,7 @@
 #include "nascent/core/error.h"
 #include "nascent/core/files.h"
 #include "nascent/core/text.h"
-#include "nascent/run/figure.h"
+#include "nascent/run/picture_files.h"
 #include "nascent/run/picture_section.h"
 
 namespace nascent {
@@ -39,10 +39,9 @@ FigurePanel line_panel(const std::string& title, const std::string& y, const std
 void draw_line(const AnalysedModels& opened, const std::vector<LineCurve>& curves, int64_t calibrated,
                const std::filesystem::path& folder) {
   const std::string title = fmt::format("From {} (0) to {} (1)", opened.models[0].name, opened.models[1].name);
-  const auto picture = draw_figure({line_panel(title, "test loss", curves, &LineCurve::loss),
-                                    line_panel("", "test accuracy (%)", curves, &LineCurve::top1)});
-  if (!picture) return;
-  write_file(folder / "line.svg", *picture);
+  const std::vector panels = {line_panel(title, "test loss", curves, &LineCurve::loss),
+                              line_panel("", "test accuracy (%)", curves, &LineCurve::top1)};
+  if (!write_picture(folder / "line", panels)) return;
   write_pictures(folder,
                  {{.group = "Line",
                    .file = "line.svg",

@@ -290,6 +290,19 @@ std::string trained_csv(const std::vector<TrainedVariant>& trained, double accur
   return text;
 }
 
+std::string trained_curves_csv(const std::vector<TrainedVariant>& trained) {
+  std::string text = "variant,rate,seed,epoch,loss,top1\n";
+  for (const TrainedVariant& one : trained) {
+    const std::map<double, double> top1(one.top1.begin(), one.top1.end());
+    for (const auto& [epoch, loss] : one.loss) {
+      const auto found = top1.find(epoch);
+      text += fmt::format("{},{:g},{},{:g},{:.6g},{}\n", one.variant.name, one.rate, one.seed, epoch, loss,
+                          found == top1.end() ? "" : fmt::format("{:.4f}", found->second));
+    }
+  }
+  return text;
+}
+
 Json trained_json(const std::vector<TrainedVariant>& trained, double accuracy) {
   Json rows = Json::array();
   for (const TrainedVariant& one : trained) {

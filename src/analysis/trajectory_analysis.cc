@@ -7,7 +7,7 @@
 #include "nascent/core/error.h"
 #include "nascent/core/files.h"
 #include "nascent/core/text.h"
-#include "nascent/run/grid_plot.h"
+#include "nascent/run/picture_files.h"
 #include "nascent/run/picture_section.h"
 
 namespace nascent {
@@ -46,15 +46,15 @@ Json trajectory_json(const Trajectory& found) {
   return {{"explained", {found.explained[0], found.explained[1]}}, {"models", rows}};
 }
 
-std::optional<std::string> plane_picture(const Trajectory& found, const std::string& title) {
+PicturePanel plane_panel(const Trajectory& found, const std::string& title) {
   GridPlot plot{.kind = GridPlot::Kind::contour, .x = found.first, .y = found.second};
   for (const double loss : found.loss) plot.values.push_back(loss > 0 ? std::log10(loss) : NAN);
   for (const Trajectory::Point& point : found.points) plot.path.emplace_back(point.first, point.second);
-  return draw_picture({{title, fmt::format("first direction, {:.1f} % of the way", 100 * found.explained[0]),
-                        fmt::format("second direction, {:.1f} %", 100 * found.explained[1]), script_of(plot)}});
+  return {title, fmt::format("first direction, {:.1f} % of the way", 100 * found.explained[0]),
+          fmt::format("second direction, {:.1f} %", 100 * found.explained[1]), script_of(plot)};
 }
 
-std::optional<std::string> losses_picture(const Trajectory& found) {
+FigurePanel losses_panel(const Trajectory& found) {
   Curve truth{"of the model", {}}, below{"on the plane", {}};
   for (size_t i = 0; i < found.points.size(); ++i) {
     truth.points.emplace_back(static_cast<double>(i), found.points[i].loss);
@@ -62,15 +62,15 @@ std::optional<std::string> losses_picture(const Trajectory& found) {
   }
   FigurePanel losses{"Loss along the way", "snapshot", "test loss", {{truth, below}}};
   losses.plot.width = 420, losses.plot.height = 240;
-  return draw_figure({losses});
+  return losses;
 }
 
 void draw_trajectory(const AnalysedModels& opened, const Trajectory& found, const std::string& norms,
                      const std::filesystem::path& folder) {
-  const auto plane = plane_picture(found, opened.group(opened.models.size() - 1)), losses = losses_picture(found);
-  if (!plane || !losses) return;
-  write_file(folder / "trajectory.svg", *plane);
-  write_file(folder / "losses.svg", *losses);
+  const PicturePanel plane =
+      plane_panel(found, fmt::format("{}   norms {}", opened.group(opened.models.size() - 1), norms));
+  if (!write_picture(folder / "trajectory", std::vector{plane})) return;
+  if (!write_picture(folder / "losses", std::vector{losses_panel(found)})) return;
   const std::string facts =
       fmt::format("{} test images of {}; norms {}", opened.data->test_size(), opened.data_name, norms);
   write_pictures(folder,

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "nascent/core/csv_field.h"
 #include "nascent/core/text.h"
 #include "nascent/run/html.h"
 #include "nascent/run/plot_picture.h"
@@ -137,6 +138,18 @@ std::optional<std::vector<std::string>> draw_plots(const std::vector<Plot>& plot
   std::vector<GnuplotScript> scripts;
   for (const auto& plot : plots) scripts.push_back(script_of(plot));
   return run_gnuplot(scripts, Drawing::page);
+}
+
+std::string curves_csv(const Plot& plot, const std::string& x, const std::string& y) {
+  std::string csv = fmt::format("{},curve,{},low,high\n", csv_field(x), csv_field(y));
+  for (const Curve& curve : plot.curves) {
+    for (size_t i = 0; i < curve.points.size(); ++i) {
+      const auto [at, value] = curve.points[i];
+      const auto [low, high] = curve.band.empty() ? std::pair(value, value) : curve.band[i];
+      csv += fmt::format("{},{},{},{},{}\n", at, csv_field(curve.name), value, low, high);
+    }
+  }
+  return csv;
 }
 
 size_t colour_index(const Plot& plot, size_t index) {

@@ -139,7 +139,8 @@ TEST_F(AnalyzeTest, AKilledConvergenceEndsInTheSameBytes) {
                            "--rates", "0.025,0.1", "--accuracy", "25"},
                           data());
   expect_same_bytes_after_kill("convergence", {"darts-v2"}, more,
-                               {"trainings.csv", "darts-v2-rate0.1.svg", "result.json"}, "darts-v2-rate0.1-seed1");
+                               {"trainings.csv", "curves.csv", "darts-v2-rate0.1.svg", "result.json"},
+                               "darts-v2-rate0.1-seed1");
   const std::string table = bytes("whole/trainings.csv");
   EXPECT_EQ(std::count(table.begin(), table.end(), '\n'), 1 + 2 * 2 * 2);
   for (const Json& training : Json::parse(bytes("whole/result.json"))["trainings"]) {
@@ -323,10 +324,24 @@ TEST_F(AnalyzeTest, RankReadsColumns) {
   EXPECT_NEAR(result["agreement"][0]["spearman"].get<double>(), 1, 1e-12);
   EXPECT_NEAR(result["agreement"][1]["spearman"].get<double>(), 0.9, 1e-12);
   EXPECT_THAT(bytes("rank.csv"), HasSubstr("estimate,architectures,spearman"));
+  EXPECT_THAT(bytes("rank-values.csv"), HasSubstr("name,truth,good,error\n"));
+  for (const char* file : {"rank.svg", "rank.png", "rank-2.png"}) EXPECT_TRUE(std::filesystem::exists(path(file)));
+  refused({"analyze", "rank", path("scores.csv"), "--truth", "truth", "--plot", path("rank.png")}, "must end in .svg");
   refused({"analyze", "rank", path("scores.csv"), "--truth", "truht"}, "Did you mean 'truth'?");
   write_file(path("constant.csv"), "truth,flat\n1,5\n2,5\n3,5\n");
   const ProgramOutput flat = at_once({"analyze", "rank", path("constant.csv"), "--truth", "truth"});
   EXPECT_THAT(flat.out, HasSubstr("Spearman undefined, Pearson undefined, Kendall undefined,"));
+}
+
+// Numbers and a PNG beside every picture.
+TEST_F(AnalyzeTest, TheoryLeavesTablesAndPictures) {
+  json_of({"analyze", "theory", "sgd", "--draws", "20", "--out", path("theory")});
+  for (const char* name : {"sgd", "sgd-curves"}) {
+    for (const char* ending : {".csv", ".svg", ".png"}) {
+      EXPECT_TRUE(std::filesystem::exists(path(fmt::format("theory/{}{}", name, ending)))) << name << ending;
+    }
+  }
+  EXPECT_THAT(bytes("theory/sgd-curves.csv"), HasSubstr(",curve,"));
 }
 
 TEST_F(AnalyzeTest, ComparesRowsOfRuns) {
