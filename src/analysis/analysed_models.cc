@@ -5,6 +5,7 @@
 
 #include "nascent/core/error.h"
 #include "nascent/core/files.h"
+#include "nascent/core/log.h"
 #include "nascent/train/model_data.h"
 
 namespace nascent {
@@ -26,16 +27,20 @@ std::string free_name(const std::string& name, const std::vector<LandscapeModel>
   return name;
 }
 
-void open_data(AnalysedModels& opened, const Model& model, const DataOptions& asked, int images) {
+void open_data(AnalysedModels& opened, const Model& model, const DataOptions& asked, const ImageCount& images) {
   DataOptions chosen = data_of(model, asked);
   const int own = chosen.limit_test;
-  chosen.limit_test = images > 0 && (own == 0 || images < own) ? images : own;
+  chosen.limit_test = images.wanted > 0 && (own == 0 || images.wanted < own) ? images.wanted : own;
   opened.data = std::make_unique<ImageData>(chosen, model.data_seed, model.statistics);
   opened.data_name = data_text(chosen);
-  if (images > opened.data->test_size()) {
-    fail("{} test images were asked for, but {} has {}. Lower --images, or use 0 for all.", images, opened.data_name,
-         opened.data->test_size());
+  const int64_t there = opened.data->test_size();
+  if (images.wanted <= there) return;
+  if (images.wanted != images.usual) {
+    fail("{} test images were asked for, but {} has {}. Lower {}, or use 0 for all.", images.wanted, opened.data_name,
+         there, images.flag);
   }
+  log::info("{} has {} test images, fewer than the usual {} ({}): all of them are taken.", opened.data_name, there,
+            images.usual, images.flag);
 }
 
 }  // namespace
@@ -53,7 +58,8 @@ Json AnalysedModels::describe(size_t model) const {
   return {{"name", models[model].name},
           {"topology", group(model)},
           {"width", topology[model].width},
-          {"depth", topology[model].depth}};
+          {"depth", topology[model].depth},
+          {"digest", digest_of(model)}};
 }
 
 std::string AnalysedModels::facts(size_t model, int64_t images, const std::string& norms, int pair,
@@ -65,8 +71,12 @@ std::string AnalysedModels::facts(size_t model, int64_t images, const std::strin
 
 std::string AnalysedModels::digest() const {
   std::string all = std::to_string(data->digest());
-  for (const LandscapeModel& model : models) all += fmt::format(" {:08x}", crc32(read_file(model.path)));
+  for (size_t model = 0; model < models.size(); ++model) all += " " + digest_of(model);
   return all;
+}
+
+std::string AnalysedModels::digest_of(size_t model) const {
+  return fmt::format("{:08x}", crc32(read_file(models[model].path)));
 }
 
 ImageBatches AnalysedModels::calibration(bool wanted, int images) const {
@@ -74,7 +84,12 @@ ImageBatches AnalysedModels::calibration(bool wanted, int images) const {
   return load_batches(*data->evaluation(data->all()), *first, images);
 }
 
-AnalysedModels open_models(const std::vector<std::string>& paths, const DataOptions& data, int images) {
+std::string norms_text(const std::string& norms, const ImageBatches& calibration) {
+  if (norms != "recalibrated") return norms;
+  return fmt::format("{} on {} training images", norms, count_images(calibration));
+}
+
+AnalysedModels open_models(const std::vector<std::string>& paths, const DataOptions& data, const ImageCount& images) {
   if (paths.empty()) fail("A trained model was expected, as in 'nascent analyze landscape runs/train-darts-1'.");
   AnalysedModels opened;
   for (const std::string& path : paths) {

@@ -2,7 +2,7 @@
 
 #include <ATen/ATen.h>
 
-#include <chrono>
+#include <algorithm>
 #include <cmath>
 
 #include "nascent/core/error.h"
@@ -92,18 +92,28 @@ void LandscapeJob::aim(int pair) {
   aimed_ = pair;
 }
 
-std::pair<double, double> LandscapeJob::measure(const Place& place) {
-  const double alpha = place.column < 0 ? 0 : places_[place.column], beta = place.row < 0 ? 0 : places_[place.row];
+const std::pair<double, double>* LandscapeJob::known(const Place& place) const {
   // The centre is computed in any case: it shows whether what is known is of these weights and images.
-  const auto known = known_.find({models_[place.model].name, place.pair, in_billionths(alpha), in_billionths(beta)});
-  if (place.column >= 0 && known != known_.end()) return known->second;
+  if (place.column < 0) return nullptr;
+  const auto found = known_.find(
+      {models_[place.model].name, place.pair, in_billionths(places_[place.column]), in_billionths(places_[place.row])});
+  return found == known_.end() ? nullptr : &found->second;
+}
+
+int64_t LandscapeJob::steps_to_compute() const {
+  if (known_.empty()) return steps();
+  int64_t count = 0;
+  for (int64_t step = 0; step < steps(); ++step) count += known(place(step)) == nullptr ? 1 : 0;
+  return count;
+}
+
+std::pair<double, double> LandscapeJob::measure(const Place& place) {
+  if (const auto* found = known(place)) return *found;
+  const double alpha = place.column < 0 ? 0 : places_[place.column], beta = place.row < 0 ? 0 : places_[place.row];
   take(place.model);
   aim(place.pair);
-  const auto start = std::chrono::steady_clock::now();
   plane_->move({&first_, &second_}, {alpha, beta});
-  const std::pair<double, double> found = measure_(*network_);
-  seconds_ = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  return found;
+  return measure_(*network_);
 }
 
 void LandscapeJob::check_known(const Place& centre, double loss) const {
@@ -169,6 +179,14 @@ LossGrid LandscapeJob::grid(int model, int pair) const {
   return grid;
 }
 
+std::vector<LossGrid> LandscapeJob::grids() const {
+  std::vector<LossGrid> all;
+  for (int model = 0; model < static_cast<int>(models_.size()); ++model) {
+    for (int pair = 0; pair < options_.directions; ++pair) all.push_back(grid(model, pair));
+  }
+  return all;
+}
+
 double LossGrid::at(const std::vector<double>& values, double alpha, double beta) const {
   const double step = places[1] - places[0];
   const auto index = [&](double place) {
@@ -186,37 +204,43 @@ double LossGrid::at(const std::vector<double>& values, double alpha, double beta
   return sum;
 }
 
+int64_t LossGrid::holes() const {
+  return std::count_if(loss.begin(), loss.end(), [](double value) { return !std::isfinite(value); });
+}
+
 LandscapeNumbers numbers_of(const LossGrid& grid) {
   LandscapeNumbers numbers{.centre = grid.centre(), .centre_top1 = grid.centre_top1()};
-  int64_t flat = 0;
-  for (const double loss : grid.loss) {
-    numbers.holes += std::isfinite(loss) ? 0 : 1;
-    flat += loss <= numbers.centre + 1 ? 1 : 0;
-  }
+  numbers.holes = grid.holes();
+  const auto flat =
+      std::count_if(grid.loss.begin(), grid.loss.end(), [&](double l) { return l <= numbers.centre + 1; });
   numbers.flat_share = static_cast<double>(flat) / static_cast<double>(grid.loss.size());
   if (grid.side() < 3) {  // nothing bends between two points
     numbers.convex_radius = numbers.steepness = NAN;
     return numbers;
   }
   constexpr int kRays = 32;
-  const double range = grid.places.back(), step = grid.places[1] - grid.places[0];
+  // Steps to the edge, as long as those of the grid where one of its points is the centre.
+  const size_t reach = grid.side() / 2;
+  const double range = grid.places.back(), step = range / static_cast<double>(reach);
   for (int ray = 0; ray < kRays; ++ray) {
     const double angle = 2 * M_PI * ray / kRays;
     const auto loss = [&](double radius) {
       return grid.at(grid.loss, radius * std::cos(angle), radius * std::sin(angle));
     };
     // As far as each step rises by at least as much as the one before, up to rounding.
-    double radius = step;
-    while (radius + step <= range) {
+    const auto bends_upwards = [&](double radius) {
       const double bend = loss(radius + step) - 2 * loss(radius) + loss(radius - step);
-      if (!(bend >= -1e-3 * std::abs(loss(radius) - numbers.centre) - 1e-9)) break;
-      radius += step;
-    }
-    numbers.convex_radius += radius / kRays;
+      return bend >= -1e-3 * std::abs(loss(radius) - numbers.centre) - 1e-9;
+    };
+    size_t convex = 1;
+    while (convex < reach && bends_upwards(static_cast<double>(convex) * step)) ++convex;
+    numbers.convex_radius += static_cast<double>(convex) * step / kRays;
     numbers.steepness += (loss(range / 2) - numbers.centre) / (range / 2) / kRays;
   }
   return numbers;
 }
+
+std::string holes_text(int64_t holes) { return holes > 0 ? fmt::format(", {} holes", holes) : ""; }
 
 std::vector<double> finite_of(const std::vector<double>& values) {
   std::vector<double> finite;
@@ -259,7 +283,7 @@ std::string grid_csv(const LossGrid& grid, const std::string& first, const std::
   return text;
 }
 
-std::string grid_vtk(const LossGrid& grid, const std::string& title) {
+std::string grid_vtk(const LossGrid& grid, const std::string& title, const std::string& first) {
   std::string text = fmt::format(
       "# vtk DataFile Version 3.0\n{}\nASCII\nDATASET STRUCTURED_GRID\nDIMENSIONS {} {} 1\nPOINTS {} double\n",
       title.substr(0, 255), grid.side(), grid.side(), grid.loss.size());
@@ -272,7 +296,7 @@ std::string grid_vtk(const LossGrid& grid, const std::string& title) {
       text += fmt::format("{} {} {}\n", grid.places[i], grid.places[j], height(grid.loss[j * grid.side() + i]));
     }
   }
-  text += fmt::format("POINT_DATA {}\nSCALARS loss double 1\nLOOKUP_TABLE default\n", grid.loss.size());
+  text += fmt::format("POINT_DATA {}\nSCALARS {} double 1\nLOOKUP_TABLE default\n", grid.loss.size(), first);
   for (const double loss : grid.loss) text += fmt::format("{}\n", height(loss));
   return text;
 }

@@ -44,6 +44,7 @@ struct LossGrid {
   double at(const std::vector<double>& values, double alpha, double beta) const;  // between points: bilinear
   double centre() const { return middle ? middle->first : at(loss, 0, 0); }
   double centre_top1() const { return middle ? middle->second : at(top1, 0, 0); }
+  int64_t holes() const;
 };
 
 struct LandscapeNumbers {
@@ -57,13 +58,15 @@ struct LandscapeNumbers {
 LandscapeNumbers numbers_of(const LossGrid& grid);
 // Mean and standard deviation of the shares, radii and slopes of several grids.
 Json spread_of(const std::vector<LandscapeNumbers>& grids);
+// ", 3 holes"; "" where there are none.
+std::string holes_text(int64_t holes);
 // The numbers of a grid that are no holes.
 std::vector<double> finite_of(const std::vector<double>& values);
 
 // "alpha,beta,loss,top1" by line, or other names where other things were measured.
 std::string grid_csv(const LossGrid& grid, const std::string& first = "loss", const std::string& second = "top1");
-// The surface as a file for ParaView: legacy VTK, loss as height.
-std::string grid_vtk(const LossGrid& grid, const std::string& title);
+// The surface as a file for ParaView: legacy VTK, the first number as height, under its name.
+std::string grid_vtk(const LossGrid& grid, const std::string& title, const std::string& first = "loss");
 
 struct LandscapeModel {
   std::string name{};
@@ -94,14 +97,16 @@ class LandscapeJob : public FarmedJob {
   void load(const State& state, const std::string& prefix) override;
 
   LossGrid grid(int model, int pair) const;
-  // Seconds that one point took, once there was one.
-  double seconds_a_point() const { return seconds_; }
+  std::vector<LossGrid> grids() const;  // of all models, each with all its pairs
+  // Steps whose points are not known from an earlier grid.
+  int64_t steps_to_compute() const;
 
  private:
   struct Place {
     int model, pair, column, row;
   };
   Place place(int64_t step) const;
+  const std::pair<double, double>* known(const Place& place) const;  // none: to be computed
   void take(int model);
   void aim(int pair);
   std::pair<double, double> measure(const Place& place);
@@ -120,7 +125,6 @@ class LandscapeJob : public FarmedJob {
   std::shared_ptr<Network> network_;
   std::unique_ptr<WeightPlane> plane_;
   Direction first_, second_;
-  double seconds_ = 0;
 };
 
 // A place on the grid as Known has it.

@@ -1,5 +1,8 @@
 #include "nascent/analysis/landscape_analysis.h"
 
+#include <ATen/ATen.h>
+
+#include <chrono>
 #include <cmath>
 
 #include "nascent/analysis/analysed_models.h"
@@ -17,39 +20,55 @@ namespace {
 
 std::string grid_name(const std::string& model, int pair) { return fmt::format("{}-{}", model, pair + 1); }
 
+// A number that a result may lack.
+double number_or_nan(const Json& value) { return value.is_number() ? value.get<double>() : NAN; }
+
+// Of a grid's numbers, those that it has: nothing bends between two points.
+std::string grid_line(const Json& numbers) {
+  std::string line = fmt::format("loss {:.4f} at the centre, {:.1f} % of the grid within 1 of it",
+                                 number_or_nan(numbers["centre"]), 100 * number_or_nan(numbers["flat_share"]));
+  if (const double radius = number_or_nan(numbers["convex_radius"]); std::isfinite(radius))
+    line += fmt::format(", convex for {:.2f}", radius);
+  if (const double steepness = number_or_nan(numbers["steepness"]); std::isfinite(steepness))
+    line += fmt::format(", steepness {:.3g}", steepness);
+  return line + holes_text(numbers["holes"].get<int64_t>());
+}
+
+double seconds_of(const std::function<void()>& work) {
+  const auto start = std::chrono::steady_clock::now();
+  work();
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
 // Options, models and images of one analysis, and the jobs that they come to.
 class LandscapeAnalysis {
  public:
   explicit LandscapeAnalysis(const LandscapeAnalysisOptions& options)
       : options_(options),
-        opened_(open_models(options.models, options.data, options.grid.images)),
+        opened_(open_models(options.models, options.data, {options.grid.images, LandscapeOptions{}.images})),
         images_(opened_.test_images()),
-        measure_(loss_measure(images_,
-                              opened_.calibration(options.grid.norms == "recalibrated", options.grid.calibration),
-                              options.grid.norms)) {}
+        calibration_(opened_.calibration(options.grid.norms == "recalibrated", options.grid.calibration)),
+        measure_(loss_measure(images_, calibration_, options.grid.norms)) {
+    if (!options.curvature && options.curvature_points == 0) return;
+    const ImageCount count{options.spectrum.images, SpectrumOptions{}.images, "--curvature-images"};
+    curvature_images_ = open_models(options.models, options.data, count).test_images();
+  }
 
   const AnalysedModels& opened() const { return opened_; }
 
   // What a refined grid must have in common with the coarse one.
   Json settings() const {
     const LandscapeOptions& grid = options_.grid;
-    return {{"data", opened_.data_name}, {"images", count_images(images_)}, {"norms", grid.norms},
-            {"seed", options_.run.seed}, {"filters", grid.filters},         {"points", grid.points},
-            {"range", grid.range},       {"directions", grid.directions}};
-  }
-
-  // One point, to say how long all of them will take.
-  void say_time() const {
-    LandscapeOptions one = options_.grid;
-    one.points = 2;
-    one.directions = 1;
-    LandscapeJob trial({opened_.models[0]}, measure_, one, 1);
-    NoEvents events;
-    trial.step(0, 0, events);
-    const LandscapeOptions& grid = options_.grid;
-    const double points = static_cast<double>(opened_.models.size()) * grid.directions * grid.points * grid.points;
-    log::info("{:.0f} points of {} images each, about {:.1f} minutes.", points, count_images(images_),
-              points * trial.seconds_a_point() / 60);
+    return {{"data", opened_.data_name},
+            {"images", count_images(images_)},
+            {"images_digest", opened_.data->digest()},
+            {"norms", grid.norms},
+            {"calibration", count_images(calibration_)},
+            {"seed", options_.run.seed},
+            {"filters", grid.filters},
+            {"points", grid.points},
+            {"range", grid.range},
+            {"directions", grid.directions}};
   }
 
   std::shared_ptr<JobSequence> jobs() {
@@ -60,33 +79,69 @@ class LandscapeAnalysis {
     return std::make_shared<JobSequence>("landscape", std::move(all));
   }
 
-  // Of one model, once the jobs are over: its tables and pictures, and its part of the result.
-  Json describe(const std::filesystem::path& folder, size_t model, std::vector<ReportPicture>& pictures) const {
-    Json described = describe_grids(folder, model, pictures);
-    if (!spectra_.empty()) described["curvature"] = describe_spectrum(folder, model, pictures);
-    if (ratios_) described["ratios"] = describe_ratios(folder, model, pictures);
-    return described;
+  // What there is to do, and how long it will take: by one point and one product.
+  void say_time() const {
+    const auto points = static_cast<double>(grids_->steps_to_compute());
+    std::string work = fmt::format("{:.0f} points of {} images each", points, count_images(images_));
+    double seconds = points * seconds_a_point();
+    if (const double products = curvature_products(); products > 0) {
+      work +=
+          fmt::format(" and {:.0f} products with the Hessian of {} images", products, count_images(curvature_images_));
+      seconds += products * seconds_a_product();
+    }
+    log::info("{}, about {:.1f} minutes.", work, seconds / 60);
+  }
+
+  // Once the jobs are over: of each model its tables, pictures and part of the result.
+  Json describe(const std::filesystem::path& folder, std::vector<ReportPicture>& pictures) const {
+    const LandscapeScales scales = common_scales(grids_->grids());
+    const QuantityScale ratio_scale = ratios_ ? common_scale(ratios_->grids()) : QuantityScale();
+    Json models = Json::array();
+    for (const size_t model : opened_.by_width()) {
+      Json described = describe_grids(folder, model, scales, pictures);
+      if (!spectra_.empty()) described["curvature"] = describe_spectrum(folder, model, pictures);
+      if (ratios_) described["ratios"] = describe_ratios(folder, model, ratio_scale, pictures);
+      models.push_back(std::move(described));
+    }
+    return models;
   }
 
  private:
   uint64_t seed() const { return static_cast<uint64_t>(options_.run.seed); }
 
-  ImageBatches curvature_images() const {
-    return open_models(options_.models, options_.data, options_.spectrum.images).test_images();
+  Differentiation products() const { return differentiation(options_.spectrum.products); }
+
+  double curvature_products() const {
+    double sum = ratios_ ? static_cast<double>(ratios_->steps()) * options_.spectrum.steps : 0;
+    for (const auto& spectrum : spectra_) sum += static_cast<double>(spectrum->steps());
+    return sum;
+  }
+
+  double seconds_a_point() const {
+    const auto network = load_model(opened_.models[0].path).network;
+    return seconds_of([&] { measure_(*network); });
+  }
+
+  // By one batch: a product streams over all of them.
+  double seconds_a_product() const {
+    const auto network = load_model(opened_.models[0].path).network;
+    const ImageBatches batch = {curvature_images_.front()};
+    const HessianOperator hessian(*network, batch, products());
+    const double once = seconds_of([&] { hessian(at::ones({hessian.size()}, at::kDouble)); });
+    return once * static_cast<double>(count_images(curvature_images_)) / static_cast<double>(count_images(batch));
   }
 
   void add_spectra(std::vector<std::shared_ptr<Job>>& all) {
-    const ImageBatches images = curvature_images();
-    const Differentiation how = differentiation(options_.spectrum.products);
     for (const LandscapeModel& model : opened_.models) {
-      spectra_.push_back(std::make_shared<SpectrumJob>(model_hessian(model.path, images, how),
-                                                       hessian_size(model.path, images), options_.spectrum, seed()));
+      spectra_.push_back(std::make_shared<SpectrumJob>(model_hessian(model.path, curvature_images_, products()),
+                                                       hessian_size(model.path, curvature_images_), options_.spectrum,
+                                                       seed()));
       all.push_back(spectra_.back());
     }
   }
 
   void add_ratios(std::vector<std::shared_ptr<Job>>& all) {
-    const auto measure = [images = curvature_images(), spectrum = options_.spectrum, seed = seed()](Network& network) {
+    const auto measure = [images = curvature_images_, spectrum = options_.spectrum, seed = seed()](Network& network) {
       return curvature_of(network, images, spectrum.steps, differentiation(spectrum.products), seed);
     };
     LandscapeOptions coarse = options_.grid;
@@ -106,19 +161,38 @@ class LandscapeAnalysis {
       }
     }
     if (all.empty()) fail("--refine {}: there is no grid of these models. Name the run folder of one.", refine);
-    check_refined();
+    const auto file = std::filesystem::path(refine) / "result.json";
+    if (!std::filesystem::exists(file)) fail("--refine {}: the run has not finished yet. Resume it first.", refine);
+    check_refined(Json::parse(read_file(file)), all);
     return all;
   }
 
-  void check_refined() const {
+  // The grid to refine must be of the same weights, images and norms. Its centre becomes known too, which need not be a
+  // point of it: that is computed anew and compared.
+  void check_refined(const Json& coarse, LandscapeJob::Known& known) const {
     const std::string& refine = options_.refine;
-    const auto file = std::filesystem::path(refine) / "result.json";
-    if (!std::filesystem::exists(file)) fail("--refine {}: the run has not finished yet. Resume it first.", refine);
-    const Json other = Json::parse(read_file(file)).value("settings", Json::object()), own = settings();
-    for (const char* key : {"filters", "norms", "seed"}) {
+    for (size_t model = 0; model < opened_.models.size(); ++model) {
+      const std::string& name = opened_.models[model].name;
+      for (const Json& other : coarse.value("models", Json::array())) {
+        if (other.value("name", "") != name) continue;
+        if (const std::string own = opened_.digest_of(model); other.value("digest", own) != own)
+          fail("--refine {}: its grid of {} is of other weights. Name the model that it was made with.", refine, name);
+        add_centres(other, name, known);
+      }
+    }
+    const Json own = settings(), other = coarse.value("settings", Json::object());
+    for (const char* key : {"data", "images", "images_digest", "calibration", "filters", "norms", "seed"}) {
       if (other.value(key, own[key]) == own[key]) continue;
       fail("--refine {}: that grid was made with {} {}, this one has {}. Give both the same.", refine, key,
            other[key].dump(), own[key].dump());
+    }
+  }
+
+  void add_centres(const Json& coarse, const std::string& name, LandscapeJob::Known& known) const {
+    const Json grids = coarse.value("grids", Json::array());
+    const int pairs = std::min(options_.grid.directions, static_cast<int>(grids.size()));
+    for (int pair = 0; pair < pairs; ++pair) {
+      known[{name, pair, 0, 0}] = {number_or_nan(grids[pair]["centre"]), number_or_nan(grids[pair]["centre_top1"])};
     }
   }
 
@@ -131,16 +205,18 @@ class LandscapeAnalysis {
             .facts = opened_.facts(model, images, norms, pair, options_.grid, options_.run.seed)};
   }
 
-  Json describe_grids(const std::filesystem::path& folder, size_t model, std::vector<ReportPicture>& pictures) const {
+  Json describe_grids(const std::filesystem::path& folder, size_t model, const LandscapeScales& scales,
+                      std::vector<ReportPicture>& pictures) const {
     std::vector<LandscapeNumbers> numbers;
     Json grids = Json::array();
     for (int pair = 0; pair < options_.grid.directions; ++pair) {
       const LossGrid grid = grids_->grid(static_cast<int>(model), pair);
-      const GridScene drawn = scene(model, pair, opened_.data->test_size(), options_.grid.norms);
-      for (ReportPicture& picture : draw_landscape(folder, grid, drawn)) pictures.push_back(std::move(picture));
-      if (options_.vtk) write_file(folder / (drawn.file + ".vtk"), grid_vtk(grid, drawn.title));
+      GridScene drawn = scene(model, pair, count_images(images_), norms_text(options_.grid.norms, calibration_));
       numbers.push_back(numbers_of(grid));
       grids.push_back(numbers.back().to_json());
+      drawn.facts += fmt::format(" In numbers: {}.", grid_line(grids.back()));
+      for (ReportPicture& picture : draw_landscape(folder, grid, drawn, scales)) pictures.push_back(std::move(picture));
+      if (options_.vtk) write_file(folder / (drawn.file + ".vtk"), grid_vtk(grid, drawn.title));
     }
     Json described = opened_.describe(model);
     described.update({{"grids", grids}, {"spread", spread_of(numbers)}});
@@ -156,50 +232,44 @@ class LandscapeAnalysis {
         .title = name + "   " + group,
         .group = group,
         .facts = fmt::format(
-            "of {} ({}) over {} test images of {}, {} products, {} probes, Gaussians of width {:.3g}, seed {}.", name,
-            group, options_.spectrum.images, opened_.data_name, options_.spectrum.products, options_.spectrum.density,
-            found.smoothing_width(), options_.run.seed)};
+            "of {} ({}) over {} test images of {}; norms running, {} products, {} probes, Gaussians of width {:.3g}, "
+            "seed {}.",
+            name, group, count_images(curvature_images_), opened_.data_name, options_.spectrum.products,
+            options_.spectrum.density, found.smoothing_width(), options_.run.seed)};
     for (ReportPicture& picture : draw_density(folder, found, scene)) pictures.push_back(std::move(picture));
     return found.to_json();
   }
 
-  Json describe_ratios(const std::filesystem::path& folder, size_t model, std::vector<ReportPicture>& pictures) const {
+  Json describe_ratios(const std::filesystem::path& folder, size_t model, const QuantityScale& scale,
+                       std::vector<ReportPicture>& pictures) const {
     Json all = Json::array();
     for (int pair = 0; pair < options_.grid.directions; ++pair) {
       const LossGrid grid = ratios_->grid(static_cast<int>(model), pair);
-      GridScene drawn = scene(model, pair, options_.spectrum.images, "running");
+      GridScene drawn = scene(model, pair, count_images(curvature_images_), "running");
       drawn.file += "-ratio";
+      drawn.facts += fmt::format(" In numbers: {:.3g} at the centre{}.", grid.centre(), holes_text(grid.holes()));
       write_file(folder / (drawn.file + ".csv"), grid_csv(grid, "ratio", "largest"));
       const std::string what = "|smallest / largest| eigenvalue of the Hessian";
-      for (ReportPicture& picture : draw_quantity(folder, grid, drawn, what)) {
+      for (ReportPicture& picture : draw_quantity(folder, grid, drawn, what, scale)) {
         picture.surface.clear();
         if (picture.file.ends_with("-map.svg")) pictures.push_back(std::move(picture));
       }
       const std::vector<double> known = finite_of(grid.loss);
-      all.push_back(
-          {{"centre", grid.centre()}, {"mean", known.empty() ? Json() : Json(mean_and_deviation(known).mean)}});
+      all.push_back({{"centre", grid.centre()},
+                     {"mean", known.empty() ? Json() : Json(mean_and_deviation(known).mean)},
+                     {"holes", grid.holes()}});
     }
     return all;
   }
 
   const LandscapeAnalysisOptions& options_;
   AnalysedModels opened_;
-  ImageBatches images_;
+  ImageBatches images_, calibration_;
   PointMeasure measure_;
+  ImageBatches curvature_images_;  // none where no curvature is asked for
   std::shared_ptr<LandscapeJob> grids_, ratios_;
   std::vector<std::shared_ptr<SpectrumJob>> spectra_;  // by model
 };
-
-// A number that a result may lack.
-double number_or_nan(const Json& value) { return value.is_number() ? value.get<double>() : NAN; }
-
-std::string grid_line(const Json& numbers) {
-  const auto holes = numbers["holes"].get<int64_t>();
-  return fmt::format("loss {:.4f}, {:.1f} % of the grid within 1 of it, convex for {:.2f}, steepness {:.3g}{}",
-                     number_or_nan(numbers["centre"]), 100 * number_or_nan(numbers["flat_share"]),
-                     number_or_nan(numbers["convex_radius"]), number_or_nan(numbers["steepness"]),
-                     holes > 0 ? fmt::format(", {} holes", holes) : "");
-}
 
 std::string curvature_line(const Json& found) {
   return fmt::format(
@@ -261,14 +331,12 @@ Json analyse_landscape(const LandscapeAnalysisOptions& options, Session& session
   check_ranks_for(*jobs, "points of grids");
   if (!session.resumed()) analysis.say_time();
   session.begin("landscape", {{"Data set", analysis.opened().data_name}, {"Models", join(options.models, ", ")}});
-  Json result = {{"settings", analysis.settings()}, {"models", Json::array()}};
+  Json result = {{"settings", analysis.settings()}};
   session.run([&] {
     run_farmed(*jobs, farm_opening("landscape", options, analysis.opened().digest(), session),
                [&](Job& job) { session.run(job); });
     std::vector<ReportPicture> pictures;
-    for (const size_t model : analysis.opened().by_width()) {
-      result["models"].push_back(analysis.describe(session.directory().path(), model, pictures));
-    }
+    result["models"] = analysis.describe(session.directory().path(), pictures);
     write_pictures(session.directory().path(), pictures);
     session.conclude(result);
   });
@@ -287,8 +355,9 @@ std::vector<std::string> describe_landscape(const Json& result) {
     if (model.contains("curvature")) lines.push_back(fmt::format("{} {}", who, curvature_line(model["curvature"])));
     const Json ratios = model.value("ratios", Json::array());
     for (size_t pair = 0; pair < ratios.size(); ++pair) {
-      lines.push_back(fmt::format("{} directions {}: ratio {:.3g} at the centre, {:.3g} on average", who, pair + 1,
-                                  number_or_nan(ratios[pair]["centre"]), number_or_nan(ratios[pair]["mean"])));
+      lines.push_back(fmt::format("{} directions {}: ratio {:.3g} at the centre, {:.3g} on average{}", who, pair + 1,
+                                  number_or_nan(ratios[pair]["centre"]), number_or_nan(ratios[pair]["mean"]),
+                                  holes_text(ratios[pair]["holes"].get<int64_t>())));
     }
   }
   return lines;

@@ -4,20 +4,14 @@
 #include <cmath>
 
 #include "nascent/core/files.h"
-#include "nascent/core/log.h"
-#include "nascent/run/grid_plot.h"
+#include "nascent/run/picture_files.h"
 
 namespace nascent {
 namespace {
 
 using Kind = GridPlot::Kind;
 
-PicturePanel grid_panel(const LossGrid& grid, Kind kind, const std::string& title, std::vector<double> values,
-                        double most = 0) {
-  const GridPlot plot{.kind = kind, .x = grid.places, .y = grid.places, .values = std::move(values), .most = most};
-  const bool surface = kind == Kind::surface;
-  return {title, surface ? "α to the right, β to the back" : "α", surface ? "" : "β", script_of(plot)};
-}
+constexpr double kMostLoss = 10;  // above the centre's: what lies beyond is as good as infinite
 
 std::vector<double> logarithms(const std::vector<double>& values) {
   std::vector<double> all;
@@ -25,56 +19,64 @@ std::vector<double> logarithms(const std::vector<double>& values) {
   return all;
 }
 
-// All positive, and some a hundred times others: on a plain scale most of them would look alike.
-bool spans_decades(const std::vector<double>& values) {
-  double low = INFINITY, high = 0;
-  for (const double value : values) {
-    if (!std::isfinite(value)) continue;
-    low = std::min(low, value);
-    high = std::max(high, value);
+// From the lowest to the highest finite number of all lists.
+PlotScale scale_over(const std::vector<std::vector<double>>& lists) {
+  PlotScale scale{INFINITY, -INFINITY};
+  for (const std::vector<double>& values : lists) {
+    for (const double value : finite_of(values)) {
+      scale.low = std::min(scale.low, value);
+      scale.high = std::max(scale.high, value);
+    }
   }
-  return low > 0 && high > 100 * low;
+  return scale;
 }
 
-// A PNG stands alone, so its words are in the drawing: what runs along its axes and what its colours mean. `what` is
-// one of this file's own captions; names of models never get into a script.
-GnuplotScript with_words(GnuplotScript script, bool surface, const std::string& what) {
+// All positive, and some a hundred times others: on a plain scale most of them would look alike.
+bool spans_decades(const PlotScale& scale) { return scale.low > 0 && scale.high > 100 * scale.low; }
+
+// A PNG stands alone, so its words are in the drawing: what it shows, where the norms' statistics are from, what runs
+// along its axes.
+GnuplotScript with_words(GnuplotScript script, bool surface, const std::string& what, const std::string& subtitle) {
   const std::string colour = axis_colour();
-  script.text = fmt::format(
-                    "set encoding utf8\nset title '{}' textcolor {}\nset xlabel 'α' textcolor {}\nset ylabel 'β'{} "
-                    "textcolor {}\n",
-                    what, colour, colour, surface ? "" : " norotate", colour) +
-                script.text;
-  script.height += 40;
+  script.text =
+      fmt::format(
+          "set encoding utf8\nset title \"{}\\n{}\" font ',8' textcolor {}\nset xlabel 'α' textcolor {}\nset ylabel "
+          "'β'{} textcolor {}\n",
+          what, subtitle, colour, colour, surface ? "" : " norotate", colour) +
+      script.text;
+  script.height += 60;
   return script;
 }
 
-// Writes NAME.svg, and NAME.png of its first panel; false where gnuplot does not run.
-bool write_drawing(const std::filesystem::path& folder, const std::string& name,
-                   const std::vector<PicturePanel>& panels, bool surface, const std::string& what) {
-  const auto picture = draw_picture(panels);
-  if (!picture) {
-    log::warning("gnuplot could not be run, so there are no pictures, only tables.");
-    return false;
-  }
-  write_file(folder / (name + ".svg"), *picture);
-  if (const auto png = draw_png(with_words(panels[0].script, surface, what)))
-    write_file(folder / (name + ".png"), *png);
-  return true;
-}
-
-struct Drawn {
+// One kind of drawing of a grid's values, and what its caption begins with.
+struct GridDrawing {
   std::string name, caption;
-  std::vector<PicturePanel> panels;
+  std::vector<double> values;
+  PlotScale scale;
   bool surface = false, log = false;
 };
 
-std::vector<ReportPicture> write_all(const std::filesystem::path& folder, const GridScene& scene,
-                                     const std::vector<Drawn>& drawn) {
+PicturePanel grid_panel(const LossGrid& grid, const GridScene& scene, const GridDrawing& drawing, Kind kind) {
+  const GridPlot plot{
+      .kind = kind, .x = grid.places, .y = grid.places, .values = drawing.values, .scale = drawing.scale};
+  const GnuplotScript script = script_of(plot);
+  const GnuplotScript alone = with_words(script, kind == Kind::surface, drawing.caption, scene.subtitle);
+  if (kind == Kind::surface) {
+    return {scene.title, fmt::format("α to the right, β to the back; {}", scene.subtitle), "", script, alone};
+  }
+  return {kind == Kind::contour ? scene.title : scene.subtitle, "α", "β", script, alone};
+}
+
+std::vector<ReportPicture> write_all(const std::filesystem::path& folder, const LossGrid& grid, const GridScene& scene,
+                                     const std::vector<GridDrawing>& drawings) {
   std::vector<ReportPicture> pictures;
-  for (const Drawn& one : drawn) {
+  for (const GridDrawing& one : drawings) {
     const std::string name = scene.file + "-" + one.name;
-    if (!write_drawing(folder, name, one.panels, one.surface, one.caption)) return pictures;
+    std::vector<PicturePanel> panels;
+    for (const Kind kind : one.surface ? std::vector{Kind::surface} : std::vector{Kind::contour, Kind::heat}) {
+      panels.push_back(grid_panel(grid, scene, one, kind));
+    }
+    if (!write_picture(folder / name, panels)) return pictures;
     pictures.push_back({.group = scene.group,
                         .file = name + ".svg",
                         .caption = one.caption + " " + scene.facts,
@@ -86,38 +88,48 @@ std::vector<ReportPicture> write_all(const std::filesystem::path& folder, const 
 
 }  // namespace
 
+LandscapeScales common_scales(const std::vector<LossGrid>& grids) {
+  std::vector<std::vector<double>> loss, log_loss, accuracy;
+  double least = INFINITY, most = -INFINITY;
+  for (const LossGrid& grid : grids) {
+    loss.push_back(grid.loss);
+    log_loss.push_back(logarithms(grid.loss));
+    accuracy.push_back(grid.top1);
+    least = std::min(least, grid.centre());
+    most = std::max(most, grid.centre() + kMostLoss);
+  }
+  LandscapeScales scales{scale_over(loss), scale_over(log_loss), scale_over(accuracy)};
+  // The centre need not be a point of the grid, and all of these may lie beyond.
+  scales.loss = {std::min(scales.loss.low, least), std::min(scales.loss.high, most)};
+  return scales;
+}
+
 std::vector<ReportPicture> draw_landscape(const std::filesystem::path& folder, const LossGrid& grid,
-                                          const GridScene& scene) {
+                                          const GridScene& scene, const LandscapeScales& scales) {
   write_file(folder / (scene.file + ".csv"), grid_csv(grid));
-  const double most = grid.centre() + 10;  // what lies beyond is as good as infinite
   const std::vector<double> log = logarithms(grid.loss);
-  return write_all(
-      folder, scene,
-      {{"surface", "Log-loss", {grid_panel(grid, Kind::surface, scene.title, log)}, true, true},
-       {"loss",
-        "Loss",
-        {grid_panel(grid, Kind::contour, scene.title, grid.loss, most),
-         grid_panel(grid, Kind::heat, scene.subtitle, grid.loss, most)}},
-       {"log-loss",
-        "Log-loss (base 10)",
-        {grid_panel(grid, Kind::contour, scene.title, log), grid_panel(grid, Kind::heat, scene.subtitle, log)}},
-       {"accuracy",
-        "Accuracy (%)",
-        {grid_panel(grid, Kind::contour, scene.title, grid.top1),
-         grid_panel(grid, Kind::heat, scene.subtitle, grid.top1)}}});
+  return write_all(folder, grid, scene,
+                   {{"surface", "Log-loss (base 10)", log, scales.log_loss, true, true},
+                    {"loss", "Loss", grid.loss, scales.loss},
+                    {"log-loss", "Log-loss (base 10)", log, scales.log_loss},
+                    {"accuracy", "Accuracy (%)", grid.top1, scales.accuracy}});
+}
+
+QuantityScale common_scale(const std::vector<LossGrid>& grids) {
+  std::vector<std::vector<double>> values;
+  for (const LossGrid& grid : grids) values.push_back(grid.loss);
+  const PlotScale plain = scale_over(values);
+  if (!spans_decades(plain)) return {false, plain};
+  return {true, {std::log10(plain.low), std::log10(plain.high)}};
 }
 
 std::vector<ReportPicture> draw_quantity(const std::filesystem::path& folder, const LossGrid& grid,
-                                         const GridScene& scene, const std::string& what) {
-  const bool log = spans_decades(grid.loss);
-  const std::vector<double> values = log ? logarithms(grid.loss) : grid.loss;
-  const std::string caption = log ? what + " (log base 10)" : what;
+                                         const GridScene& scene, const std::string& what, const QuantityScale& scale) {
+  const std::vector<double> values = scale.log ? logarithms(grid.loss) : grid.loss;
+  const std::string caption = scale.log ? what + " (log base 10)" : what;
   return write_all(
-      folder, scene,
-      {{"surface", caption, {grid_panel(grid, Kind::surface, scene.title, values)}, true, log},
-       {"map",
-        caption,
-        {grid_panel(grid, Kind::contour, scene.title, values), grid_panel(grid, Kind::heat, scene.subtitle, values)}}});
+      folder, grid, scene,
+      {{"surface", caption, values, scale.values, true, scale.log}, {"map", caption, values, scale.values}});
 }
 
 std::vector<ReportPicture> draw_density(const std::filesystem::path& folder, const SpectrumResult& found,
@@ -133,9 +145,7 @@ std::vector<ReportPicture> draw_density(const std::filesystem::path& folder, con
   }
   FigurePanel panel{scene.title, "eigenvalue", "log10 of the density", {{curve}}};
   panel.plot.width = 520, panel.plot.height = 240, panel.plot.whole = false;
-  const auto picture = draw_figure({panel});
-  if (!picture) return {};
-  write_file(folder / (scene.file + ".svg"), *picture);
+  if (!write_picture(folder / scene.file, std::vector{panel})) return {};
   return {
       {.group = scene.group, .file = scene.file + ".svg", .caption = "Spectral density of the Hessian " + scene.facts}};
 }

@@ -7,7 +7,7 @@
 #include "nascent/core/error.h"
 #include "nascent/core/files.h"
 #include "nascent/core/text.h"
-#include "nascent/run/figure.h"
+#include "nascent/run/picture_files.h"
 #include "nascent/run/picture_section.h"
 
 namespace nascent {
@@ -35,19 +35,20 @@ FigurePanel line_panel(const std::string& title, const std::string& y, const std
   return panel;
 }
 
-void draw_line(const LineAnalysisOptions& options, const AnalysedModels& opened, const std::vector<LineCurve>& curves,
+// `calibrated`: training images that recalibrated norms saw; 0: no curve has such norms.
+void draw_line(const AnalysedModels& opened, const std::vector<LineCurve>& curves, int64_t calibrated,
                const std::filesystem::path& folder) {
   const std::string title = fmt::format("From {} (0) to {} (1)", opened.models[0].name, opened.models[1].name);
-  const auto picture = draw_figure({line_panel(title, "test loss", curves, &LineCurve::loss),
-                                    line_panel("", "test accuracy (%)", curves, &LineCurve::top1)});
-  if (!picture) return;
-  write_file(folder / "line.svg", *picture);
+  const std::vector panels = {line_panel(title, "test loss", curves, &LineCurve::loss),
+                              line_panel("", "test accuracy (%)", curves, &LineCurve::top1)};
+  if (!write_picture(folder / "line", panels)) return;
   write_pictures(folder,
                  {{.group = "Line",
                    .file = "line.svg",
-                   .caption = fmt::format("Loss and accuracy on the line between two models, on {} test "
-                                          "images of {}; recalibrated norms saw {} training images.",
-                                          opened.data->test_size(), opened.data_name, options.line.calibration)}});
+                   .caption = fmt::format(
+                       "Loss and accuracy on the line between two models, on {} test images of {}{}.",
+                       opened.data->test_size(), opened.data_name,
+                       calibrated > 0 ? fmt::format("; recalibrated norms saw {} training images", calibrated) : "")}});
 }
 
 }  // namespace
@@ -73,11 +74,12 @@ void LineAnalysisOptions::resolve() {
 Json analyse_line(const LineAnalysisOptions& options, Session& session) {
   options.run.apply();
   const LineOptions& line = options.line;
-  const AnalysedModels opened = open_models(options.models, options.data, line.images);
+  const AnalysedModels opened = open_models(options.models, options.data, {line.images, LineOptions{}.images});
   const auto first = load_model(opened.models[0].path).network, second = load_model(opened.models[1].path).network;
   check_same_shape(*first, *second, opened.models[0].name, opened.models[1].name);
   const bool recalibrated = std::count(line.norms.begin(), line.norms.end(), "recalibrated") > 0;
-  LineJob job(first, second, opened.test_images(), opened.calibration(recalibrated, line.calibration), line);
+  const ImageBatches calibration = opened.calibration(recalibrated, line.calibration);
+  LineJob job(first, second, opened.test_images(), calibration, line);
   session.begin("line", {{"Data set", opened.data_name}, {"Models", join(options.models, ", ")}});
   Json result = {{"models", {opened.models[0].name, opened.models[1].name}}, {"curves", Json::array()}};
   session.run([&] {
@@ -88,7 +90,7 @@ Json analyse_line(const LineAnalysisOptions& options, Session& session) {
       result["curves"].push_back(curve_json(curves.back()));
     }
     write_file(session.directory().path() / "line.csv", line_csv(curves));
-    draw_line(options, opened, curves, session.directory().path());
+    draw_line(opened, curves, count_images(calibration), session.directory().path());
     session.conclude(result);
   });
   return result;

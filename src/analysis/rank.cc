@@ -60,19 +60,22 @@ RankAgreement rank_agreement(const std::string& name, std::span<const double> es
     as_far[2] += std::abs(kendall(shuffled, b)) >= std::abs(found.kendall) - 1e-12 ? 1 : 0;
     as_far[3] += top_overlap(shuffled, b, count) >= found.agreement - 1e-12 ? 1 : 0;
   }
-  const double turns = options.permutations + 1;
-  found.spearman_p = as_far[0] / turns;
-  found.pearson_p = as_far[1] / turns;
-  found.kendall_p = as_far[2] / turns;
-  found.agreement_p = as_far[3] / turns;
+  // What is undefined, as the correlation with a constant is, has no p-value either.
+  const auto p_of = [&](double statistic, double count) {
+    return std::isfinite(statistic) ? count / (options.permutations + 1) : NAN;
+  };
+  found.spearman_p = p_of(found.spearman, as_far[0]);
+  found.pearson_p = p_of(found.pearson, as_far[1]);
+  found.kendall_p = p_of(found.kendall, as_far[2]);
+  found.agreement_p = p_of(found.agreement, as_far[3]);
   return found;
 }
 
 Json RankAgreement::to_json() const {
   return {{"estimate", estimate},         {"architectures", architectures},
-          {"spearman", number(spearman)}, {"spearman_p", spearman_p},
-          {"pearson", number(pearson)},   {"pearson_p", pearson_p},
-          {"kendall", number(kendall)},   {"kendall_p", kendall_p},
+          {"spearman", number(spearman)}, {"spearman_p", number(spearman_p)},
+          {"pearson", number(pearson)},   {"pearson_p", number(pearson_p)},
+          {"kendall", number(kendall)},   {"kendall_p", number(kendall_p)},
           {"agreement", agreement},       {"agreement_chance", agreement_chance},
           {"agreement_p", agreement_p}};
 }

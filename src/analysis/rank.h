@@ -13,8 +13,8 @@ namespace nascent {
 struct RankAgreement {
   std::string estimate{};
   int64_t architectures = 0;
-  double spearman = 0, pearson = 0, kendall = 0;
-  // Chance that a random order goes with the truth at least as well, either way round.
+  double spearman = 0, pearson = 0, kendall = 0;  // NaN where undefined: one of the lists is constant
+  // Chance that a random order goes with the truth at least as well, either way round; undefined with the correlation.
   double spearman_p = 0, pearson_p = 0, kendall_p = 0;
   // Of the best `share` by the truth, the part that is among the best by the estimate, and what chance would give
   // (thesis, Table 5.6).

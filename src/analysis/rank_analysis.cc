@@ -8,7 +8,7 @@
 #include "nascent/core/files.h"
 #include "nascent/core/random.h"
 #include "nascent/core/text.h"
-#include "nascent/run/grid_plot.h"
+#include "nascent/run/picture_files.h"
 #include "nascent/table/benchmark_table.h"
 #include "nascent/table/csv.h"
 
@@ -125,9 +125,10 @@ void write_rank_files(const RankAnalysis& analysis, const RankAnalysisOptions& o
   if (!options.csv.empty()) write_file(options.csv, agreement_csv(analysis));
   if (!options.values.empty()) write_file(options.values, columns_csv(analysis));
   if (options.plot.empty()) return;
-  const auto picture = draw_agreement(analysis);
-  if (!picture) fail("--plot: gnuplot did not run; install the package gnuplot.");
-  write_file(options.plot, *picture);
+  const auto stem = std::filesystem::path(options.plot).replace_extension();
+  write_file(stem.string() + "-values.csv", columns_csv(analysis));
+  if (!write_picture(stem, agreement_panels(analysis)))
+    fail("--plot: gnuplot did not run; install the package gnuplot.");
 }
 
 }  // namespace
@@ -150,7 +151,9 @@ void RankAnalysisOptions::declare(OptionTable& options) {
   section.add("share", rank.share, "fraction of the architectures that agreement-k counts as best").range(0.001, 1);
   section.add("permutations", rank.permutations, "number of permutations for each p-value").range(0, 1000000);
   section.add("seed", seed, "random seed for the sample and the permutations").at_least(0);
-  section.add("plot", plot, "plot the estimates against the truth to this .svg file");
+  section.add(
+      "plot", plot,
+      "plot the estimates against the truth to this .svg file, with a .png of each plot and a -values.csv beside it");
   section.add("csv", csv, "write the agreement to this file");
   section.add("values", values, "write the columns themselves to this file, one line per architecture");
 }
@@ -166,6 +169,8 @@ const RankColumn& RankAnalysis::column(const std::string& name) const {
 
 RankAnalysis analyse_rank(const RankAnalysisOptions& options) {
   if (options.truth.empty()) fail("nascent analyze rank: --truth COLUMN is missing, as in --truth cifar10_test200.");
+  if (!options.plot.empty() && !options.plot.ends_with(".svg"))
+    fail("--plot {}: the name must end in .svg.", options.plot);
   RankAnalysis analysis = read_columns(options);
   for (auto& [name, numbers] : analysis.columns) {
     if (std::count(options.lower.begin(), options.lower.end(), name) == 0) continue;
@@ -224,7 +229,7 @@ std::string columns_csv(const RankAnalysis& analysis) {
   return text;
 }
 
-std::optional<std::string> draw_agreement(const RankAnalysis& analysis) {
+std::vector<PicturePanel> agreement_panels(const RankAnalysis& analysis) {
   const std::vector<double>& truth = analysis.column(analysis.truth).numbers;
   std::vector<PicturePanel> panels;
   for (const RankAgreement& found : analysis.agreement) {
@@ -232,10 +237,11 @@ std::optional<std::string> draw_agreement(const RankAnalysis& analysis) {
     ScatterPlot plot;
     plot.groups.push_back({found.estimate, {}});
     for (size_t i = 0; i < numbers.size(); ++i) plot.groups[0].points.emplace_back(numbers[i], truth[i]);
-    panels.push_back({fmt::format("{}: Spearman {:.2f}", found.estimate, found.spearman), found.estimate,
-                      analysis.truth, script_of(plot)});
+    const std::string spearman = std::isfinite(found.spearman) ? fmt::format("{:.2f}", found.spearman) : "undefined";
+    panels.push_back(
+        {fmt::format("{}: Spearman {}", found.estimate, spearman), found.estimate, analysis.truth, script_of(plot)});
   }
-  return draw_picture(panels);
+  return panels;
 }
 
 }  // namespace nascent

@@ -2,11 +2,11 @@
 // a supernet) to how well each estimate ranks architectures: what `nascent analyze rank` does.
 #pragma once
 
-#include <optional>
 #include <string>
 #include <vector>
 
 #include "nascent/analysis/rank.h"
+#include "nascent/run/grid_plot.h"
 
 namespace nascent {
 
@@ -49,7 +49,7 @@ RankAnalysis analyse_rank(const RankAnalysisOptions& options);
 std::string agreement_csv(const RankAnalysis& analysis);
 // The columns themselves, a line per architecture, which a first column names where it was looked up in a table.
 std::string columns_csv(const RankAnalysis& analysis);
-// Every estimate against the truth, as SVG; nothing where gnuplot does not run.
-std::optional<std::string> draw_agreement(const RankAnalysis& analysis);
+// Every estimate against the truth.
+std::vector<PicturePanel> agreement_panels(const RankAnalysis& analysis);
 
 }  // namespace nascent

@@ -89,8 +89,7 @@ void validate_or_point_to_cells(const Space& space, const Genotype& genotype) {
     } catch (const Error&) {
       throw error;
     }
-    fail("{} It is one of space 'cells', which takes any wiring of these operations: set its space to that.",
-         error.what());
+    fail("{} Set its space to 'cells', to which it belongs.", error.what());
   }
 }
 

@@ -152,7 +152,7 @@ void TrainedVariantsOptions::declare(OptionTable& table, const std::string& name
   auto section = table.section(name, "Which cells are trained, how often, and what is counted.");
   section.add("cells-of", genotypes, "genotypes whose variants are trained; also accepted as arguments");
   section.add("variant-seed", variant_seed, "random seed for drawing variants").at_least(0);
-  section.add("rates", rates, "learning rates; one training for each");
+  section.add("rates", rates, "learning rates above 0; one training for each").range(0, 1000);
   section.add("seeds", seeds, "trainings per variant, with consecutive seeds starting at run.seed").range(1, 1000);
   section.add("accuracy", accuracy, "report the number of epochs needed to reach this test accuracy (percent)")
       .range(0, 100);
@@ -163,6 +163,10 @@ void TrainedVariantsOptions::declare(OptionTable& table, const std::string& name
 void TrainedVariantsOptions::check() const {
   if (genotypes.empty()) fail("A genotype was expected, as in 'nascent analyze convergence darts-v2'.");
   if (rates.empty()) fail("--rates is empty; at least one learning rate is needed.");
+  for (const double rate : rates) {
+    if (!(rate > 0))
+      fail("--rates {}: nothing is learnt at such a rate. Give rates above 0, as in --rates 0.025.", rate);
+  }
 }
 
 void check_trainings(const TrainedVariantsOptions& options) {
@@ -282,6 +286,19 @@ std::string trained_csv(const std::vector<TrainedVariant>& trained, double accur
                         one.variant.topology.width, one.variant.topology.depth, one.rate, one.seed, one.final_top1,
                         std::isnan(one.epochs_to(accuracy)) ? "" : fmt::format("{:g}", one.epochs_to(accuracy)),
                         one.loss_area(), one.diverged ? 1 : 0);
+  }
+  return text;
+}
+
+std::string trained_curves_csv(const std::vector<TrainedVariant>& trained) {
+  std::string text = "variant,rate,seed,epoch,loss,top1\n";
+  for (const TrainedVariant& one : trained) {
+    const std::map<double, double> top1(one.top1.begin(), one.top1.end());
+    for (const auto& [epoch, loss] : one.loss) {
+      const auto found = top1.find(epoch);
+      text += fmt::format("{},{:g},{},{:g},{:.6g},{}\n", one.variant.name, one.rate, one.seed, epoch, loss,
+                          found == top1.end() ? "" : fmt::format("{:.4f}", found->second));
+    }
   }
   return text;
 }

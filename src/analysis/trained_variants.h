@@ -54,6 +54,8 @@ std::vector<FigurePanel> convergence_panels(const std::vector<TrainedVariant>& t
 BarPlot generalisation_bars(const std::vector<TrainedVariant>& trained, const std::string& base);
 
 std::string trained_csv(const std::vector<TrainedVariant>& trained, double accuracy);
+// "variant,rate,seed,epoch,loss,top1" by line: what the curves are drawn from.
+std::string trained_curves_csv(const std::vector<TrainedVariant>& trained);
 Json trained_json(const std::vector<TrainedVariant>& trained, double accuracy);
 
 }  // namespace nascent

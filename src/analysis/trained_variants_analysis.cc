@@ -4,6 +4,7 @@
 
 #include "nascent/core/files.h"
 #include "nascent/core/text.h"
+#include "nascent/run/picture_files.h"
 #include "nascent/run/picture_section.h"
 
 namespace nascent {
@@ -21,12 +22,10 @@ std::vector<ReportPicture> draw_convergence(const TrainedVariantsOptions& option
                                             const std::filesystem::path& folder) {
   std::vector<ReportPicture> pictures;
   for (const double rate : options.rates) {
-    const auto picture = draw_figure(convergence_panels(trained, base, rate));
-    if (!picture) break;
-    const std::string file = fmt::format("{}-rate{:g}.svg", base, rate);
-    write_file(folder / file, *picture);
+    const std::string name = fmt::format("{}-rate{:g}", base, rate);
+    if (!write_picture(folder / name, convergence_panels(trained, base, rate))) break;
     pictures.push_back(
-        {base, file,
+        {base, name + ".svg",
          fmt::format("{} and its variants at learning rate {:g}, on {}: the mean of each curve's variants and seeds, "
                      "from the lowest to the highest shaded.",
                      base, rate, training_setting(options))});
@@ -38,13 +37,11 @@ std::vector<ReportPicture> draw_generalisation(const TrainedVariantsOptions& opt
                                                const std::vector<TrainedVariant>& trained, const std::string& base,
                                                const std::filesystem::path& folder) {
   const BarPlot plot = generalisation_bars(trained, base);
-  const auto picture = draw_picture({{base, "the original, then by width", "test accuracy (%)", script_of(plot)}});
-  if (!picture) return {};
-  const std::string file = base + ".svg";
-  write_file(folder / file, *picture);
+  const PicturePanel panel{base, "the original, then by width", "test accuracy (%)", script_of(plot)};
+  if (!write_picture(folder / base, std::vector{panel})) return {};
   std::vector<std::string> names;
   for (size_t i = 0; i < plot.bars.size(); ++i) names.push_back(fmt::format("{} {}", i + 1, plot.bars[i].name));
-  return {{base, file,
+  return {{base, base + ".svg",
            fmt::format("Test accuracy at the end, on {}, with the deviation over seeds: {}.", training_setting(options),
                        join(names, ", "))}};
 }
@@ -72,6 +69,7 @@ Json analyse_trained_variants(const TrainedVariantsOptions& options, VariantsQue
     result = {{"trainings", trained_json(trained, options.accuracy)}};
     const std::filesystem::path folder = session.directory().path();
     write_file(folder / "trainings.csv", trained_csv(trained, options.accuracy));
+    write_file(folder / "curves.csv", trained_curves_csv(trained));
     std::vector<ReportPicture> pictures;
     for (const std::string& genotype : options.genotypes) {
       const std::string base = std::filesystem::path(genotype).stem().string();

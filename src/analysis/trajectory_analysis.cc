@@ -7,7 +7,7 @@
 #include "nascent/core/error.h"
 #include "nascent/core/files.h"
 #include "nascent/core/text.h"
-#include "nascent/run/grid_plot.h"
+#include "nascent/run/picture_files.h"
 #include "nascent/run/picture_section.h"
 
 namespace nascent {
@@ -46,15 +46,15 @@ Json trajectory_json(const Trajectory& found) {
   return {{"explained", {found.explained[0], found.explained[1]}}, {"models", rows}};
 }
 
-std::optional<std::string> plane_picture(const Trajectory& found, const std::string& title) {
+PicturePanel plane_panel(const Trajectory& found, const std::string& title) {
   GridPlot plot{.kind = GridPlot::Kind::contour, .x = found.first, .y = found.second};
   for (const double loss : found.loss) plot.values.push_back(loss > 0 ? std::log10(loss) : NAN);
   for (const Trajectory::Point& point : found.points) plot.path.emplace_back(point.first, point.second);
-  return draw_picture({{title, fmt::format("first direction, {:.1f} % of the way", 100 * found.explained[0]),
-                        fmt::format("second direction, {:.1f} %", 100 * found.explained[1]), script_of(plot)}});
+  return {title, fmt::format("first direction, {:.1f} % of the way", 100 * found.explained[0]),
+          fmt::format("second direction, {:.1f} %", 100 * found.explained[1]), script_of(plot)};
 }
 
-std::optional<std::string> losses_picture(const Trajectory& found) {
+FigurePanel losses_panel(const Trajectory& found) {
   Curve truth{"of the model", {}}, below{"on the plane", {}};
   for (size_t i = 0; i < found.points.size(); ++i) {
     truth.points.emplace_back(static_cast<double>(i), found.points[i].loss);
@@ -62,17 +62,17 @@ std::optional<std::string> losses_picture(const Trajectory& found) {
   }
   FigurePanel losses{"Loss along the way", "snapshot", "test loss", {{truth, below}}};
   losses.plot.width = 420, losses.plot.height = 240;
-  return draw_figure({losses});
+  return losses;
 }
 
-void draw_trajectory(const TrajectoryAnalysisOptions& options, const AnalysedModels& opened, const Trajectory& found,
+void draw_trajectory(const AnalysedModels& opened, const Trajectory& found, const std::string& norms,
                      const std::filesystem::path& folder) {
-  const auto plane = plane_picture(found, opened.group(opened.models.size() - 1)), losses = losses_picture(found);
-  if (!plane || !losses) return;
-  write_file(folder / "trajectory.svg", *plane);
-  write_file(folder / "losses.svg", *losses);
-  const std::string facts = fmt::format("{} test images of {}; norms {}", opened.data->test_size(), opened.data_name,
-                                        options.trajectory.norms);
+  const PicturePanel plane =
+      plane_panel(found, fmt::format("{}   norms {}", opened.group(opened.models.size() - 1), norms));
+  if (!write_picture(folder / "trajectory", std::vector{plane})) return;
+  if (!write_picture(folder / "losses", std::vector{losses_panel(found)})) return;
+  const std::string facts =
+      fmt::format("{} test images of {}; norms {}", opened.data->test_size(), opened.data_name, norms);
   write_pictures(folder,
                  {{.group = "Trajectory",
                    .file = "trajectory.svg",
@@ -104,11 +104,12 @@ void TrajectoryAnalysisOptions::resolve() {
 Json analyse_trajectory(const TrajectoryAnalysisOptions& options, Session& session) {
   options.run.apply();
   const TrajectoryOptions& asked = options.trajectory;
-  const AnalysedModels opened = open_models(snapshots_of(options.models), options.data, asked.images);
+  const AnalysedModels opened =
+      open_models(snapshots_of(options.models), options.data, {asked.images, TrajectoryOptions{}.images});
   std::vector<Snapshot> points;
   for (const LandscapeModel& model : opened.models) points.push_back({model.name, model.path});
-  TrajectoryJob job(points, opened.test_images(), opened.calibration(asked.norms == "recalibrated", asked.calibration),
-                    asked);
+  const ImageBatches calibration = opened.calibration(asked.norms == "recalibrated", asked.calibration);
+  TrajectoryJob job(points, opened.test_images(), calibration, asked);
   session.begin("trajectory", {{"Data set", opened.data_name}, {"Models", join(options.models, ", ")}});
   Json result;
   session.run([&] {
@@ -118,7 +119,7 @@ Json analyse_trajectory(const TrajectoryAnalysisOptions& options, Session& sessi
     const std::filesystem::path folder = session.directory().path();
     write_file(folder / "trajectory.csv", trajectory_csv(found));
     write_file(folder / "plane.csv", plane_csv(found));
-    draw_trajectory(options, opened, found, folder);
+    draw_trajectory(opened, found, norms_text(asked.norms, calibration), folder);
     session.conclude(result);
   });
   return result;

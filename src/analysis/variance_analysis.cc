@@ -24,19 +24,35 @@ Json describe_variance_at(const AnalysedModels& opened, size_t model, const Imag
   return described;
 }
 
-std::vector<ReportPicture> draw_variance(const VarianceAnalysisOptions& options, const AnalysedModels& opened,
-                                         const LandscapeJob& job, size_t model, int pair,
-                                         const std::filesystem::path& folder) {
+GridScene variance_scene(const VarianceAnalysisOptions& options, const AnalysedModels& opened, const LossGrid& grid,
+                         size_t model, int pair) {
   const std::string &name = opened.models[model].name, group = opened.group(model);
-  const LossGrid grid = job.grid(static_cast<int>(model), pair);
-  const GridScene scene{
-      .file = fmt::format("{}-{}", name, pair + 1),
-      .title = name + "   " + group,
-      .subtitle = "√g, norms running",
-      .group = group,
-      .facts = opened.facts(model, opened.data->test_size(), "running", pair, options.grid, options.run.seed)};
-  write_file(folder / (scene.file + ".csv"), grid_csv(grid, "deviation", "noise_scale"));
-  return draw_quantity(folder, grid, scene, "Root of the gradient variance");
+  const std::string facts =
+      opened.facts(model, opened.data->test_size(), "running", pair, options.grid, options.run.seed);
+  return {.file = fmt::format("{}-{}", name, pair + 1),
+          .title = name + "   " + group,
+          .subtitle = "√g, norms running",
+          .group = group,
+          .facts =
+              fmt::format("{} In numbers: √g {:.4g} at the centre{}.", facts, grid.centre(), holes_text(grid.holes()))};
+}
+
+// The grids of one model: tables, pictures, and their part of the result.
+Json describe_grids_of(const VarianceAnalysisOptions& options, const AnalysedModels& opened, const LandscapeJob& job,
+                       size_t model, const QuantityScale& scale, const std::filesystem::path& folder,
+                       std::vector<ReportPicture>& pictures) {
+  Json grids = Json::array();
+  for (int pair = 0; pair < options.grid.directions; ++pair) {
+    const LossGrid grid = job.grid(static_cast<int>(model), pair);
+    const GridScene scene = variance_scene(options, opened, grid, model, pair);
+    write_file(folder / (scene.file + ".csv"), grid_csv(grid, "deviation", "noise_scale"));
+    if (options.vtk) write_file(folder / (scene.file + ".vtk"), grid_vtk(grid, scene.title, "deviation"));
+    for (ReportPicture& picture : draw_quantity(folder, grid, scene, "Root of the gradient variance", scale)) {
+      pictures.push_back(std::move(picture));
+    }
+    grids.push_back({{"centre", grid.centre()}, {"holes", grid.holes()}});
+  }
+  return grids;
 }
 
 }  // namespace
@@ -48,7 +64,9 @@ VarianceAnalysisOptions::VarianceAnalysisOptions() {
 
 void VarianceAnalysisOptions::declare(OptionTable& table) {
   grid.declare(table);
-  table.section("landscape", "").add("models", models, "model files or run folders; also accepted as arguments");
+  auto section = table.section("landscape", "");
+  section.add("models", models, "model files or run folders; also accepted as arguments");
+  section.add("vtk", vtk, "also write each surface as a ParaView file");
   data.declare(table);
   run.declare(table);
 }
@@ -65,7 +83,7 @@ namespace {
 // What is measured where, with all that it looks at.
 struct VarianceGrids {
   explicit VarianceGrids(const VarianceAnalysisOptions& options)
-      : opened(open_models(options.models, options.data, options.grid.images)),
+      : opened(open_models(options.models, options.data, {options.grid.images, VarianceAnalysisOptions{}.grid.images})),
         images(opened.test_images()),
         job(
             opened.models, [this](Network& network) { return measure(network); }, options.grid,
@@ -102,13 +120,11 @@ Json analyse_variance(const VarianceAnalysisOptions& options, Session& session) 
                [&](Job& job) { session.run(job); });
     const std::filesystem::path folder = session.directory().path();
     std::vector<ReportPicture> pictures;
+    const QuantityScale scale = common_scale(grids.job.grids());
     for (const size_t model : opened.by_width()) {
-      result["models"].push_back(describe_variance_at(opened, model, grids.images, folder));
-      for (int pair = 0; pair < options.grid.directions; ++pair) {
-        for (ReportPicture& picture : draw_variance(options, opened, grids.job, model, pair, folder)) {
-          pictures.push_back(std::move(picture));
-        }
-      }
+      Json described = describe_variance_at(opened, model, grids.images, folder);
+      described["grids"] = describe_grids_of(options, opened, grids.job, model, scale, folder, pictures);
+      result["models"].push_back(std::move(described));
     }
     write_pictures(folder, pictures);
     session.conclude(result);
@@ -119,10 +135,12 @@ Json analyse_variance(const VarianceAnalysisOptions& options, Session& session) 
 std::vector<std::string> describe_variance(const Json& result) {
   std::vector<std::string> lines;
   for (const Json& model : result["models"]) {
-    lines.push_back(fmt::format("{:<28} {:<9} variance {:.4g}, its root {:.4g}, noise scale {:.4g}",
+    int64_t holes = 0;
+    for (const Json& grid : model["grids"]) holes += grid["holes"].get<int64_t>();
+    lines.push_back(fmt::format("{:<28} {:<9} variance {:.4g}, its root {:.4g}, noise scale {:.4g}{}",
                                 model["name"].get<std::string>(), model["topology"].get<std::string>(),
                                 model["variance"].get<double>(), model["deviation"].get<double>(),
-                                model["noise_scale"].get<double>()));
+                                model["noise_scale"].get<double>(), holes_text(holes)));
   }
   return lines;
 }

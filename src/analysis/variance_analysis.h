@@ -12,6 +12,7 @@ namespace nascent {
 struct VarianceAnalysisOptions {
   std::vector<std::string> models{};  // files or run folders
   LandscapeOptions grid{};
+  bool vtk = false;
   DataOptions data = unknown_data();  // without a name: what the first model was trained on
   RunOptions run{};
 

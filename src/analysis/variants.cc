@@ -62,21 +62,20 @@ class Maker {
         for (GenotypeEdge& edge : node.edges) edge.op = options.fill.empty() ? edge.op : options.fill;
       }
     }
-    seen_.insert(class_of(base_, false));
-    seen_operations_.insert(class_of(base_, true));
-    found_.push_back({.name = name_, .kind = "original", .genotype = settled(base_, base_.space)});
+    wirings_.insert(class_of(base_, false));
+    take("original", base_);
+    found_.front().name = name_;
   }
 
   void add(const std::string& kind, const Change& change, double share = 0) {
     Genotype genotype = base_;
     for (CellGenotype& cell : genotype.cells) cell = change(cell);
-    found_.push_back({.kind = kind, .genotype = settled(std::move(genotype), base_.space), .share = share});
+    take(kind, std::move(genotype), share);
   }
 
   // Draws until there are `count` that differ, or for so long that there seem to be no more.
   void draw(const std::string& kind, int count, bool operations,
             const std::function<CellGenotype(const CellGenotype&, RandomStream&)>& change) {
-    auto& seen = operations ? seen_operations_ : seen_;
     for (uint64_t number = 0, made = 0; made < static_cast<uint64_t>(count) && number < 1000 + 100ull * count;
          ++number) {
       Genotype genotype = base_;
@@ -85,9 +84,8 @@ class Maker {
         RandomStream random(seed_, "variants " + kind, {number, type++});
         cell = change(cell, random);
       }
-      if (!options_.isomorphic && !seen.insert(class_of(genotype, operations)).second) continue;
-      found_.push_back({.kind = kind, .genotype = settled(std::move(genotype), base_.space)});
-      ++made;
+      const bool new_wiring = operations || options_.isomorphic || wirings_.insert(class_of(genotype, false)).second;
+      if (new_wiring && take(kind, std::move(genotype))) ++made;
     }
   }
 
@@ -106,11 +104,19 @@ class Maker {
   }
 
  private:
+  // False for what is there already under other numbers of its nodes.
+  bool take(const std::string& kind, Genotype genotype, double share = 0) {
+    if (!options_.isomorphic && !classes_.insert(class_of(genotype, true)).second) return false;
+    found_.push_back({.kind = kind, .genotype = settled(std::move(genotype), base_.space), .share = share});
+    return true;
+  }
+
   std::string name_;
   Genotype base_;
   const VariantOptions& options_;
   uint64_t seed_;
-  std::set<std::string> seen_, seen_operations_;
+  std::set<std::string> wirings_;  // of the original and of drawn connections
+  std::set<std::string> classes_;  // of everything found: wiring and operations
   std::vector<Variant> found_;
 };
 
@@ -126,7 +132,8 @@ void VariantOptions::declare(OptionTable& table) {
   section.add("deepest", deepest, "include the deepest variant: every node takes the two states before it");
   section.add("fill", fill, "first set every edge to this operation; empty: keep the genotype's own");
   section.add("replace", replace, "operation that replaces others, with --shares");
-  section.add("shares", shares, "fractions of the operations to replace, one variant for each, such as 0,0.375,0.625");
+  section.add("shares", shares, "fractions of the operations to replace, one variant for each, such as 0,0.375,0.625")
+      .range(0, 1);
   section.add("repeat", repeat,
               "allow two edges of a node to come from the same state, and keep the output as it is (space cells); off: "
               "stay in the genotype's own space");
@@ -200,6 +207,9 @@ std::vector<Variant> make_variants(const std::string& name, const Genotype& geno
   if (options.operations > 0 && options.ops.empty()) fail("variants.ops: there are no operations to draw from.");
   Maker maker(name, genotype, options, seed);
   const auto space = find_space(genotype.space);
+  // First what has a name: a drawn one that is the same gives way.
+  if (options.adapted) maker.add("adapted", adapted);
+  if (options.deepest) maker.add("deepest", deepest);
   maker.draw("connections", options.connections, false, [&](const CellGenotype& cell, RandomStream& random) {
     CellGenotype drawn = with_random_connections(cell, options.repeat, random);
     if (!options.repeat && space->cell(cell.type).loose_output) drawn.output = loose_ends(drawn);
@@ -208,8 +218,6 @@ std::vector<Variant> make_variants(const std::string& name, const Genotype& geno
   maker.draw("operations", options.operations, true, [&](const CellGenotype& cell, RandomStream& random) {
     return with_random_operations(cell, options.ops, random);
   });
-  if (options.adapted) maker.add("adapted", adapted);
-  if (options.deepest) maker.add("deepest", deepest);
   for (size_t i = 0; i < options.shares.size(); ++i) {
     uint64_t type = 0;
     maker.add(

@@ -51,8 +51,9 @@ struct Variant {
   double share = 0;     // of "replaced"
 };
 
-// The original first, then the others by width, then by depth. The genotype stays in its space where it can; what does
-// not belong there is of the space `cells`. An Error where cells have one input, or operations on nodes.
+// The original first, then the others by width, then by depth; unless isomorphic ones are kept, one per class: an
+// adapted cell is no variant of itself. The genotype stays in its space where it can; what does not belong there is of
+// the space `cells`. An Error where cells have one input, or operations on nodes.
 std::vector<Variant> make_variants(const std::string& name, const Genotype& genotype, const VariantOptions& options,
                                    uint64_t seed);
 

@@ -1,4 +1,6 @@
 // nascent analyze rank: how well estimates rank architectures.
+#include <cmath>
+
 #include "nascent/analysis/rank_analysis.h"
 #include "nascent/cli/verb.h"
 
@@ -20,12 +22,15 @@ class AnalyzeRankVerb : public Verb {
  private:
   void print(const Invocation& invocation, const RankAgreement& found) const {
     invocation.print(
-        fmt::format("{:<24} {:>6} architectures: Spearman {:>6.3f} (p {:.3g}), Pearson {:>6.3f} (p {:.3g}), Kendall "
-                    "{:>6.3f} (p {:.3g}), "
-                    "best {:g} %: {:.0f} % agree, {:.0f} % by chance (p {:.3g})",
-                    found.estimate, found.architectures, found.spearman, found.spearman_p, found.pearson,
-                    found.pearson_p, found.kendall, found.kendall_p, 100 * options_.rank.share, 100 * found.agreement,
-                    100 * found.agreement_chance, found.agreement_p));
+        fmt::format("{:<24} {:>6} architectures: Spearman {}, Pearson {}, Kendall {}, best {:g} %: {:.0f} % agree, "
+                    "{:.0f} % by chance (p {:.3g})",
+                    found.estimate, found.architectures, correlation_text(found.spearman, found.spearman_p),
+                    correlation_text(found.pearson, found.pearson_p), correlation_text(found.kendall, found.kendall_p),
+                    100 * options_.rank.share, 100 * found.agreement, 100 * found.agreement_chance, found.agreement_p));
+  }
+
+  static std::string correlation_text(double correlation, double p) {
+    return std::isfinite(correlation) ? fmt::format("{:>6.3f} (p {:.3g})", correlation, p) : "undefined";
   }
 
   RankAnalysisOptions options_;

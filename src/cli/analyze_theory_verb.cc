@@ -5,8 +5,9 @@
 #include "nascent/analysis/theory.h"
 #include "nascent/cli/verb.h"
 #include "nascent/core/files.h"
-#include "nascent/core/log.h"
 #include "nascent/nn/threads.h"
+#include "nascent/run/picture_files.h"
+#include "nascent/run/plot_picture.h"
 
 namespace nascent {
 namespace {
@@ -20,7 +21,7 @@ class AnalyzeTheoryVerb : public Verb {
                                                join(Theory::Registry::instance().names(), ", ") + ".");
     section.add("draws", draws_, "number of random problems; expensive theories use fewer").range(1, 1000000);
     section.add("seed", seed_, "of the draws").at_least(0);
-    section.add("out", out_, "folder for a table (.csv) and a picture (.svg) of each theory");
+    section.add("out", out_, "folder for a table (.csv) and pictures (.svg, .png) of each theory");
     table.section("run", "Where and how a run happens.")
         .add("threads", threads_, "number of compute threads; 0: one per core")
         .range(0, 1024);
@@ -69,17 +70,17 @@ class AnalyzeTheoryVerb : public Verb {
     const std::filesystem::path folder(out_);
     std::filesystem::create_directories(folder);
     write_file(folder / (name + ".csv"), theory_csv(result));
-    const auto write_figure = [&](const std::string& file, const std::vector<FigurePanel>& panels) {
-      const auto picture = draw_figure(panels);
-      if (picture) write_file(folder / (file + ".svg"), *picture);
-      if (!picture) log::warning("gnuplot could not be run, so {}.svg is missing.", file);
-    };
     const FigurePanel ratios = ratio_panel(result);
     const auto drawable = [](const Curve& curve) { return curve.points.size() > 1; };
-    if (std::any_of(ratios.plot.curves.begin(), ratios.plot.curves.end(), drawable)) write_figure(name, {ratios});
+    if (std::any_of(ratios.plot.curves.begin(), ratios.plot.curves.end(), drawable))
+      write_picture(folder / name, std::vector{ratios});
     std::vector<FigurePanel> panels = result.panels;
-    for (FigurePanel& panel : panels) panel.plot.whole = false;
-    if (!panels.empty()) write_figure(name + "-curves", panels);
+    for (size_t i = 0; i < panels.size(); ++i) {
+      panels[i].plot.whole = false;
+      const std::string file = i == 0 ? name + "-curves.csv" : fmt::format("{}-curves-{}.csv", name, i + 1);
+      write_file(folder / file, curves_csv(panels[i].plot, panels[i].x, panels[i].y));
+    }
+    if (!panels.empty()) write_picture(folder / (name + "-curves"), panels);
   }
 
   int draws_ = 300, threads_ = 0;

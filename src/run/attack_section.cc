@@ -11,7 +11,7 @@
 #include "nascent/run/figure.h"
 #include "nascent/run/grid_plot.h"
 #include "nascent/run/html.h"
-#include "nascent/run/plot_picture.h"
+#include "nascent/run/picture_files.h"
 
 namespace nascent {
 
@@ -210,10 +210,9 @@ std::string attack_section(const RunDirectory& run) {
 void write_attack_figures(const Json& result, const fs::path& folder) {
   fs::create_directories(folder);
   write_file(folder / "robust-accuracy.csv", robust_csv(result));
-  const auto drawn = draw_figure({{"Accuracy under " + result.value("attack", ""), distance_text(result),
-                                   "accuracy (%)", plot_of(result, 480, 280)}});
-  if (drawn) write_file(folder / "robust-accuracy.svg", *drawn);
-  if (const auto png = draw_png(plot_of(result, 480, 280))) write_file(folder / "robust-accuracy.png", *png);
+  const FigurePanel panel{"Accuracy under " + result.value("attack", ""), distance_text(result), "accuracy (%)",
+                          plot_of(result, 480, 280)};
+  write_picture(folder / "robust-accuracy", std::vector{panel});
   if (!result.contains("defence")) return;
   write_file(folder / "attack-defence.csv", defence_csv(result));
   write_file(folder / "attack-defence.svg",

@@ -46,22 +46,10 @@ std::vector<std::string> names_of(const Plot& plot) {
   return names;
 }
 
-std::string curves_csv(const Plot& plot, const std::string& x, const std::string& y) {
-  std::string csv = fmt::format("{},curve,{},low,high\n", csv_field(x), csv_field(y));
-  for (const Curve& curve : plot.curves) {
-    for (size_t i = 0; i < curve.points.size(); ++i) {
-      const auto [at, value] = curve.points[i];
-      const auto [low, high] = curve.band.empty() ? std::pair(value, value) : curve.band[i];
-      csv += fmt::format("{},{},{},{},{}\n", at, csv_field(curve.name), value, low, high);
-    }
-  }
-  return csv;
-}
-
 EnsembleFigure plot_figure(const std::string& name, const std::string& title, const std::string& x,
                            const std::string& y, const Plot& plot) {
   return {name, DrawnPanel{title, x, y, plot.width, plot.height, drawn_plot(plot)}, names_of(plot),
-          curves_csv(plot, x, y), [plot] { return draw_png(plot); }};
+          curves_csv(plot, x, y), [plot] { return draw_png(script_of(plot)); }};
 }
 
 EnsembleFigure script_figure(const std::string& name, const DrawnPanel& panel, const GnuplotScript& script,

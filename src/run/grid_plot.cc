@@ -42,8 +42,8 @@ double round_step(double least) {
 
 // Contours need the values beyond too: lines stand where they are crossed.
 double shown(const GridPlot& plot, double value) {
-  const bool whole = !(plot.most > 0) || plot.kind == GridPlot::Kind::contour;
-  return whole || std::isnan(value) ? value : std::min(value, plot.most);
+  const bool whole = !plot.scale || plot.kind == GridPlot::Kind::contour;
+  return whole || !std::isfinite(value) ? value : std::clamp(value, plot.scale->low, plot.scale->high);
 }
 
 std::string grid_data(const GridPlot& plot, Span& values) {
@@ -51,7 +51,7 @@ std::string grid_data(const GridPlot& plot, Span& values) {
   for (size_t j = 0; j < plot.y.size(); ++j) {
     for (size_t i = 0; i < plot.x.size(); ++i) {
       const double value = shown(plot, plot.values[j * plot.x.size() + i]);
-      values.include(plot.most > 0 ? std::min(value, plot.most) : value);
+      values.include(value);
       data += std::isfinite(value) ? fmt::format("{} {} {}\n", plot.x[i], plot.y[j], value)
                                    : fmt::format("{} {} NaN\n", plot.x[i], plot.y[j]);
     }
@@ -115,6 +115,7 @@ GnuplotScript script_of(const GridPlot& plot) {
   const std::string data = grid_data(plot, values);
   const bool flat = plot.x.size() < 2 || plot.y.size() < 2;
   if (values.empty() || flat) return {axes() + kNothing, plot.width, plot.height};
+  if (plot.scale) values = {plot.scale->low, plot.scale->high};
   if (values.high <= values.low) values.high = values.low + 1;
   // A map's outermost boxes reach half a step beyond its points.
   const bool heat = plot.kind == GridPlot::Kind::heat;

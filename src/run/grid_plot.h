@@ -11,14 +11,20 @@
 
 namespace nascent {
 
+// What a picture's colours and heights run over.
+struct PlotScale {
+  double low = 0, high = 0;
+};
+
 struct GridPlot {
   enum class Kind { contour, heat, surface };
   Kind kind = Kind::contour;
   std::vector<double> x{}, y{};  // ascending
   std::vector<double> values{};  // values[j * x.size() + i] at (x[i], y[j]); what is not finite is a hole
-  double most = 0;               // > 0: higher values are drawn as this one (contours: not at all)
-  int levels = 14;               // of contour lines, about: they stand at round numbers
-  Points path{};                 // drawn over it, point by point; the last one is marked
+  // For pictures that are compared; values beyond are drawn as its ends (contours: not at all). None: as they need.
+  std::optional<PlotScale> scale{};
+  int levels = 14;  // of contour lines, about: they stand at round numbers
+  Points path{};    // drawn over it, point by point; the last one is marked
   int width = 360, height = 300;
 };
 
@@ -51,6 +57,8 @@ GnuplotScript script_of(const BarPlot& plot);
 struct PicturePanel {
   std::string title, x, y;
   GnuplotScript script;
+  // With words inside, for a file that holds the drawing alone; they are the program's own, never names of a run.
+  GnuplotScript alone{};
 };
 // As draw_figure(): panels side by side as one SVG file; `names` are a legend below, each in the page's colour of its
 // place.

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "nascent/core/csv_field.h"
 #include "nascent/core/text.h"
-#include "nascent/run/gnuplot.h"
 #include "nascent/run/html.h"
 #include "nascent/run/plot_picture.h"
 #include "nascent/run/plot_range.h"
@@ -68,7 +68,7 @@ std::string curve_command(size_t index, size_t colour, bool dashed, const Points
   return command;
 }
 
-std::string script_of(const Plot& plot) {
+std::string commands_of(const Plot& plot) {
   std::string data;
   std::vector<std::string> bands, curves;
   PlotRange x, y;
@@ -108,21 +108,28 @@ std::string preamble(const Plot& plot) {
       plot.small ? "set tmargin 0.6\nset bmargin 1.6\n" : "set tmargin 0.7\nset bmargin 1.8\n");
 }
 
-GnuplotScript whole_script(const Plot& plot) {
-  return {preamble(plot) + script_of(plot), plot.width, plot.height, plot.small ? 10 : 11};
-}
-
 }  // namespace
+
+GnuplotScript script_of(const Plot& plot) {
+  return {preamble(plot) + commands_of(plot), plot.width, plot.height, plot.small ? 10 : 11};
+}
 
 std::optional<std::vector<std::string>> draw_plots(const std::vector<Plot>& plots) {
   std::vector<GnuplotScript> scripts;
-  for (const auto& plot : plots) scripts.push_back(whole_script(plot));
+  for (const auto& plot : plots) scripts.push_back(script_of(plot));
   return run_gnuplot(scripts, Drawing::page);
 }
 
-std::optional<std::string> draw_png(const Plot& plot) {
-  const auto pictures = run_gnuplot({whole_script(plot)}, Drawing::png);
-  return pictures ? std::optional(pictures->front()) : std::nullopt;
+std::string curves_csv(const Plot& plot, const std::string& x, const std::string& y) {
+  std::string csv = fmt::format("{},curve,{},low,high\n", csv_field(x), csv_field(y));
+  for (const Curve& curve : plot.curves) {
+    for (size_t i = 0; i < curve.points.size(); ++i) {
+      const auto [at, value] = curve.points[i];
+      const auto [low, high] = curve.band.empty() ? std::pair(value, value) : curve.band[i];
+      csv += fmt::format("{},{},{},{},{}\n", at, csv_field(curve.name), value, low, high);
+    }
+  }
+  return csv;
 }
 
 size_t colour_index(const Plot& plot, size_t index) {

@@ -1,14 +1,15 @@
-// A line plot as a picture by itself.
+// A line plot as what gnuplot draws, beside grids, points and bars (grid_plot.h), and as a table.
 #pragma once
 
-#include <optional>
 #include <string>
 
+#include "nascent/run/gnuplot.h"
 #include "nascent/run/plot.h"
 
 namespace nascent {
 
-// A PNG file's bytes, without words, as draw_png() of other drawings; nothing where gnuplot is missing or fails.
-std::optional<std::string> draw_png(const Plot& plot);
+GnuplotScript script_of(const Plot& plot);
+// One line per point: "epoch,curve,loss,low,high", where `x` and `y` are "epoch" and "loss".
+std::string curves_csv(const Plot& plot, const std::string& x, const std::string& y);
 
 }  // namespace nascent

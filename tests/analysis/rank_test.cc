@@ -42,6 +42,19 @@ TEST(Rank, ChanceHasUniformPValues) {
   EXPECT_LT(small, 22);
 }
 
+// It had the least p-value there is: no permutation compares with a correlation that is not a number.
+TEST(Rank, AConstantHasNeitherCorrelationNorPValue) {
+  const RankAgreement found =
+      rank_agreement("a", std::vector<double>{2, 2, 2, 2}, std::vector<double>{1, 2, 3, 4}, {.permutations = 99});
+  for (const double number :
+       {found.spearman, found.spearman_p, found.pearson, found.pearson_p, found.kendall, found.kendall_p}) {
+    EXPECT_TRUE(std::isnan(number)) << number;
+  }
+  for (const char* key : {"spearman", "spearman_p", "pearson", "pearson_p", "kendall", "kendall_p"}) {
+    EXPECT_TRUE(found.to_json()[key].is_null()) << key;
+  }
+}
+
 TEST(Rank, LeavesOutWhatIsMissing) {
   const RankAgreement found =
       rank_agreement("a", std::vector<double>{1, NAN, 2, 3}, std::vector<double>{1, 5, 2, 3}, {.permutations = 9});

@@ -6,6 +6,7 @@
 #include <numeric>
 #include <set>
 
+#include "errors.h"
 #include "nascent/analysis/topology_table.h"
 #include "nascent/analysis/variants.h"
 #include "nascent/core/error.h"
@@ -168,8 +169,9 @@ TEST(Topology, OfTheTableDepthShowsOnlyInTheEnd) {
 TEST(Topology, OfAWiringOfNoSpacePointsToCells) {
   Genotype wide = find_genotype("nasnet");
   for (CellGenotype& cell : wide.cells) cell = adapted(cell);
-  EXPECT_THAT([&] { analyse_topology(wide); },
-              testing::ThrowsMessage<Error>(testing::HasSubstr("It is one of space 'cells'")));
+  const std::string error = error_of([&] { analyse_topology(wide); });
+  EXPECT_THAT(error, testing::HasSubstr("Set its space to 'cells', to which it belongs."));
+  EXPECT_EQ(error.find("any wiring"), error.rfind("any wiring")) << "said once: " << error;
   wide.space = "cells";
   EXPECT_EQ(analyse_topology(wide)[0].topology, (Topology{5, 2}));
   wide.space = "nasnet";

@@ -24,6 +24,11 @@ TEST(TrainedVariants, EpochsToAnAccuracyAndMeanLoss) {
   EXPECT_DOUBLE_EQ(one.loss_area(), 2);
 }
 
+TEST(TrainedVariants, CurvesAsATable) {
+  EXPECT_EQ(trained_curves_csv({trained(4, {{1, 3}, {2, 2.5}}, {{1, 20}, {2, 35}})}),
+            "variant,rate,seed,epoch,loss,top1\nvariant,0.1,0,1,3,20.0000\nvariant,0.1,0,2,2.5,35.0000\n");
+}
+
 TEST(TrainedVariants, ACurvePerWidthTheWidestFirst) {
   const Points top1 = {{1, 10}, {2, 20}};
   const auto panels = convergence_panels(

@@ -132,7 +132,35 @@ TEST(Variants, SharesOfOperationsAreReplaced) {
     }
     skips.push_back(count);
   }
-  EXPECT_EQ(skips, (std::vector<int>{0, 6, 10}));
+  EXPECT_EQ(skips, (std::vector<int>{6, 10})) << "with a share of 0 it is the original";
+}
+
+// They were listed twice, and trained twice.
+TEST(Variants, WhatIsTheOriginalIsNoVariantOfIt) {
+  const Genotype wide = adapted_genotype("darts-v2");
+  VariantOptions options{.connections = 0, .deepest = false, .shares = {0}};
+  const auto one = make_variants("wide", wide, options, 1);
+  ASSERT_EQ(one.size(), 1u);
+  EXPECT_EQ(one[0].kind, "original");
+  EXPECT_EQ(one[0].name, "wide");
+  options.isomorphic = true;
+  EXPECT_EQ(make_variants("wide", wide, options, 1).size(), 3u);
+}
+
+// Two nodes of one operation have three wirings without repetition, so two such cells have nine; the draws meet them
+// all.
+TEST(Variants, DrawnOnesAreNotTheNamedOnes) {
+  const auto cell = [](const std::string& type) {
+    const auto edge = [](int from) { return GenotypeEdge{from, "sep_conv_3x3"}; };
+    return CellGenotype{
+        .type = type, .inputs = 2, .nodes = {{{edge(0), edge(1)}}, {{edge(0), edge(2)}}}, .output = {2, 3}};
+  };
+  const Genotype base{.space = "cells", .cells = {cell("normal"), cell("reduce")}};
+  std::map<std::string, int> kinds;
+  for (const Variant& variant : make_variants("small", base, {.connections = 20, .repeat = false}, 1)) {
+    ++kinds[variant.kind];
+  }
+  EXPECT_EQ(kinds, (std::map<std::string, int>{{"original", 1}, {"adapted", 1}, {"deepest", 1}, {"connections", 6}}));
 }
 
 TEST(Variants, IsomorphicOnesAreKeptWhereAskedFor) {

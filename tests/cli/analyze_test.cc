@@ -76,7 +76,13 @@ TEST_F(AnalyzeTest, TheCentreOfALandscapeIsWhatEvalSays) {
   EXPECT_THAT(bytes("run/model-1.vtk"), HasSubstr("DIMENSIONS 3 3 1"));
   const std::string report = bytes("run/report.html");
   EXPECT_THAT(report, AllOf(HasSubstr("data-grid=\"3;"), HasSubstr("of model (3.5c, 3) on 20 test images of random"),
-                            HasSubstr("norms running, directions 1 of 1, filter-normalised, seed 1.")));
+                            HasSubstr("norms running, directions 1 of 1, filter-normalised, seed 1. In numbers: loss "),
+                            HasSubstr(" % of the grid within 1 of it, convex for ")));
+  // Whatever is taken out of the page: the norms are said on it.
+  for (const char* picture : {"surface", "loss", "log-loss", "accuracy"}) {
+    EXPECT_THAT(bytes(fmt::format("run/model-1-{}.svg", picture)), HasSubstr("norms running")) << picture;
+    EXPECT_TRUE(std::filesystem::exists(path(fmt::format("run/model-1-{}.png", picture)))) << picture;
+  }
   // What the page draws is closed again.
   const auto count = [&](const std::string& what) {
     size_t found = 0;
@@ -100,12 +106,42 @@ TEST_F(AnalyzeTest, AKilledVarianceEndsInTheSameBytes) {
                                {"model-1.csv", "model-layers.csv", "model-1-map.svg", "result.json"});
 }
 
+// Weights moved by a thousand times their length give no finite gradients.
+TEST_F(AnalyzeTest, VarianceSaysItsHoles) {
+  const ProgramOutput output = nascent(
+      analysis("variance", {trained("model")}, "run", {"--points", "3", "--range", "1000", "--images", "16", "--vtk"}));
+  EXPECT_EQ(output.exit_code, 0) << output.err;
+  EXPECT_THAT(output.out, HasSubstr(", 8 holes\n"));
+  EXPECT_EQ(Json::parse(bytes("run/result.json"))["models"][0]["grids"][0]["holes"], 8);
+  EXPECT_THAT(bytes("run/report.html"), HasSubstr(" at the centre, 8 holes."));
+  EXPECT_THAT(bytes("run/model-1.vtk"), AllOf(HasSubstr("DIMENSIONS 3 3 1"), HasSubstr("SCALARS deviation double 1")));
+  EXPECT_THAT(bytes("run/model-1-surface.svg"), HasSubstr("norms running"));
+}
+
+// Drawn each over its own range, two models could not be compared.
+TEST_F(AnalyzeTest, ModelsSideBySideAreDrawnOverOneScale) {
+  const std::string first = trained("first"), second = trained("second", {"--seed", "2", "--lr", "0.1"});
+  json_of(analysis("landscape", {first, second}, "run", {"--points", "3", "--images", "16"}));
+  // The numbers along the axes and beside the colours.
+  const auto numbers = [&](const std::string& model) {
+    const std::string svg = bytes("run/" + model + "-1-accuracy.svg"), begin = "<text>";
+    std::vector<std::string> texts;
+    for (size_t at = svg.find(begin); at != std::string::npos; at = svg.find(begin, at + 1)) {
+      texts.push_back(svg.substr(at, svg.find("</text>", at) - at));
+    }
+    return texts;
+  };
+  EXPECT_GT(numbers("first").size(), 10u);
+  EXPECT_EQ(numbers("first"), numbers("second"));
+}
+
 TEST_F(AnalyzeTest, AKilledConvergenceEndsInTheSameBytes) {
   const Words more = with({"--connections", "1", "--channels", "4", "--cells", "3", "--epochs", "2", "--seeds", "2",
                            "--rates", "0.025,0.1", "--accuracy", "25"},
                           data());
   expect_same_bytes_after_kill("convergence", {"darts-v2"}, more,
-                               {"trainings.csv", "darts-v2-rate0.1.svg", "result.json"}, "darts-v2-rate0.1-seed1");
+                               {"trainings.csv", "curves.csv", "darts-v2-rate0.1.svg", "result.json"},
+                               "darts-v2-rate0.1-seed1");
   const std::string table = bytes("whole/trainings.csv");
   EXPECT_EQ(std::count(table.begin(), table.end(), '\n'), 1 + 2 * 2 * 2);
   for (const Json& training : Json::parse(bytes("whole/result.json"))["trainings"]) {
@@ -159,6 +195,52 @@ TEST_F(AnalyzeTest, AGridIsRefinedFromACoarserOne) {
           "there is no grid of these models");
 }
 
+// A coarse grid of an even number of points has none at the centre, so that other weights or images went unnoticed.
+TEST_F(AnalyzeTest, AGridOfOtherWeightsOrImagesIsNotRefined) {
+  const std::string model = trained("model"), other = trained("other/model", {"--lr", "0.1"});
+  const auto refused_with = [&](const std::string& refined, const Words& more, const std::string& reason) {
+    refused(analysis("landscape", {refined}, "fine", with({"--points", "3", "--refine", path("coarse")}, more)),
+            reason);
+  };
+  json_of(analysis("landscape", {model}, "coarse",
+                   {"--points", "2", "--images", "16", "--norms", "recalibrated", "--calibration", "16"}));
+  const Words as_before = {"--images", "16", "--norms", "recalibrated", "--calibration", "16"};
+  refused_with(other, as_before, "its grid of model is of other weights");
+  refused_with(model, {"--images", "20", "--norms", "recalibrated", "--calibration", "16"}, "made with images 16");
+  refused_with(model, {"--images", "16", "--norms", "recalibrated", "--calibration", "32"}, "made with calibration 16");
+  refused_with(model, with(as_before, {"--eval-transforms", "resize 8 8,normalise"}), "made with images_digest");
+  json_of(analysis("landscape", {model}, "fine", with({"--points", "3", "--refine", path("coarse")}, as_before)));
+  // What an older run left without digests is told by its loss at the centre.
+  Json result = Json::parse(bytes("coarse/result.json"));
+  result["models"][0].erase("digest");
+  result["settings"].erase("images_digest");
+  result["models"][0]["grids"][0]["centre"] = 77;
+  write_file(path("coarse/result.json"), result.dump());
+  const ProgramOutput output =
+      nascent(analysis("landscape", {model}, "older", with({"--points", "3", "--refine", path("coarse")}, as_before)));
+  EXPECT_EQ(output.exit_code, 2);
+  EXPECT_THAT(output.err, HasSubstr("the grid to refine has 77 at its centre"));
+}
+
+// The usual number of images is no demand; a number that was asked for is.
+TEST_F(AnalyzeTest, FewerImagesThanUsualAreAllTaken) {
+  const std::string model = trained("model");
+  const Words curvature = {"--points", "2", "--curvature", "--lanczos-steps", "2", "--trace-probes", "2"};
+  const ProgramOutput output =
+      nascent(analysis("landscape", {model}, "all", with(curvature, {"--density-probes", "1"})));
+  EXPECT_EQ(output.exit_code, 0) << output.err;
+  EXPECT_THAT(output.err, AllOf(HasSubstr("random has 48 test images, fewer than the usual 1000 (--images)"),
+                                HasSubstr("fewer than the usual 4096 (--curvature-images)")));
+  // A point more for the centre; Lanczos, trace and density.
+  EXPECT_THAT(output.err, HasSubstr("5 points of 48 images each and 6 products with the Hessian of 48 images"));
+  EXPECT_THAT(bytes("all/report.html"), AllOf(HasSubstr("(3.5c, 3) on 48 test images of random"),
+                                              HasSubstr("(3.5c, 3) over 48 test images of random")));
+  refused(analysis("landscape", {model}, "x", with(curvature, {"--curvature-images", "5000"})),
+          "Lower --curvature-images, or use 0 for all");
+  json_of(analysis("line", {model, model}, "line", {"--points", "3"}));
+  EXPECT_THAT(bytes("line/report.html"), HasSubstr("recalibrated norms saw 48 training images"));
+}
+
 TEST_F(AnalyzeTest, LineAndTrajectory) {
   const std::string first = trained("first", {"--snapshots", "1", "--epochs", "3"});
   const std::string second = trained("second", {"--seed", "2"});
@@ -193,6 +275,10 @@ TEST_F(AnalyzeTest, MistakesAreExplained) {
   refused({"analyze", "rank", path("nowhere.csv"), "--truth", "a"}, "nowhere.csv");
   refused({"analyze", "rank"}, "--truth COLUMN is missing");
   refused(analysis("convergence", {}, "x", {}), "A genotype was expected");
+  refused(analysis("convergence", {"darts-v2"}, "x", {"--rates", "0.1,-0.1"}), "expected: 0 to 1000");
+  refused(analysis("convergence", {"darts-v2"}, "x", {"--rates", "1e30"}), "expected: 0 to 1000");
+  refused(analysis("convergence", {"darts-v2"}, "x", {"--rates", "0"}), "Give rates above 0");
+  refused({"analyze", "variants", "darts-v2", "--shares", "0.5,1.5"}, "expected: 0 to 1");
   refused(analysis("convergence", {"darts-v2"}, "x", {"--data", "image-folder", "--path", path("nowhere")}), "nowhere");
   EXPECT_FALSE(std::filesystem::exists(folder_ / "x"));
 }
@@ -239,7 +325,24 @@ TEST_F(AnalyzeTest, RankReadsColumns) {
   EXPECT_NEAR(result["agreement"][0]["spearman"].get<double>(), 1, 1e-12);
   EXPECT_NEAR(result["agreement"][1]["spearman"].get<double>(), 0.9, 1e-12);
   EXPECT_THAT(bytes("rank.csv"), HasSubstr("estimate,architectures,spearman"));
+  EXPECT_THAT(bytes("rank-values.csv"), HasSubstr("name,truth,good,error\n"));
+  for (const char* file : {"rank.svg", "rank.png", "rank-2.png"}) EXPECT_TRUE(std::filesystem::exists(path(file)));
+  refused({"analyze", "rank", path("scores.csv"), "--truth", "truth", "--plot", path("rank.png")}, "must end in .svg");
   refused({"analyze", "rank", path("scores.csv"), "--truth", "truht"}, "Did you mean 'truth'?");
+  write_file(path("constant.csv"), "truth,flat\n1,5\n2,5\n3,5\n");
+  const ProgramOutput flat = at_once({"analyze", "rank", path("constant.csv"), "--truth", "truth"});
+  EXPECT_THAT(flat.out, HasSubstr("Spearman undefined, Pearson undefined, Kendall undefined,"));
+}
+
+// Numbers and a PNG beside every picture.
+TEST_F(AnalyzeTest, TheoryLeavesTablesAndPictures) {
+  json_of({"analyze", "theory", "sgd", "--draws", "20", "--out", path("theory")});
+  for (const char* name : {"sgd", "sgd-curves"}) {
+    for (const char* ending : {".csv", ".svg", ".png"}) {
+      EXPECT_TRUE(std::filesystem::exists(path(fmt::format("theory/{}{}", name, ending)))) << name << ending;
+    }
+  }
+  EXPECT_THAT(bytes("theory/sgd-curves.csv"), HasSubstr(",curve,"));
 }
 
 TEST_F(AnalyzeTest, ComparesRowsOfRuns) {

@@ -43,15 +43,18 @@ class ReportPage : public testing::Test {
     for (int64_t epoch = 0; epoch < 8; ++epoch) emit_sample_epoch(events, epoch, 8, 20);
     run.write_genotype(sample_genotype());
     run.write_result({{"valid_top1", 88.125}, {"models", {{{"name", "first"}, {"spread", {{"mean", 1.5}}}}}}});
-    std::string grid = "x,y,loss\n";
-    for (int y = -2; y <= 2; ++y) {
-      for (int x = -2; x <= 2; ++x) grid += fmt::format("{},{},{}\n", x, y, x * x + y * y);
+    for (const auto& [file, scale] : {std::pair("grid.csv", 1), std::pair("steep.csv", 8)}) {
+      std::string grid = "x,y,loss\n";
+      for (int y = -2; y <= 2; ++y) {
+        for (int x = -2; x <= 2; ++x) grid += fmt::format("{},{},{}\n", x, y, scale * (x * x + y * y));
+      }
+      write_file(path / file, grid);
     }
-    write_file(path / "grid.csv", grid);
     write_file(
         path / "surface.svg",
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 40 30\"><rect width=\"40\" height=\"30\"/></svg>");
-    write_pictures(path, {{"3.5c", "surface.svg", "a surface", "grid.csv"}});
+    write_pictures(path, {{"3.5c", "surface.svg", "a surface", "grid.csv"},
+                          {"2.5c", "surface.svg", "a steeper one", "steep.csv"}});
     run.finish(RunStatus::done);
     write_report(run);
   }
@@ -191,6 +194,25 @@ TEST_F(ReportPage, SurfacesTurn) {
   EXPECT_EQ(evaluate("document.querySelector('canvas[data-grid]').parentElement.querySelector('svg')"
                      ".getClientRects().length"),
             0);
+}
+
+// Drawn each over its own range, a flat and a steep one looked alike.
+TEST_F(ReportPage, SurfacesSideBySideHaveOneScale) {
+  EXPECT_EQ(
+      evaluate("[...document.querySelectorAll('canvas[data-grid]')].map(c => c.getAttribute('aria-label')).join('; ')"),
+      "surface, heights from 0 to 64; surface, heights from 0 to 64");
+  // Where the flat one's highest corner would be over its own range, there is nothing.
+  const auto rows = [&](int canvas) {
+    return evaluate(
+               fmt::format(
+                   "(() => {{ const c = document.querySelectorAll('canvas[data-grid]')[{}], {{width, height}} = c, d = "
+                   "c.getContext('2d').getImageData(width / 3, 0, width / 3, height).data; return d.findIndex(v => v) "
+                   "/ 4 / (width / "
+                   "3); }})()",
+                   canvas))
+        .get<double>();
+  };
+  EXPECT_GT(rows(0), rows(1) + 40);
 }
 
 // Every button, by a click: what is then on the clipboard is the text beside it.
