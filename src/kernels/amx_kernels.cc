@@ -163,7 +163,8 @@ class TileProduct {
     // Whole tiles; the last one may repeat some pixels of the one before.
     const int last = it_.pixels - height_;
     for (int i = 0; i < it_.pixels; i += kTilesAtOnce * kSide) {
-      const int tiles = std::min(kTilesAtOnce, (it_.pixels - i + kSide - 1) / kSide), whole = (last - i) / kSide + 1;
+      const int tiles = std::min(kTilesAtOnce, (it_.pixels - i + kSide - 1) / kSide),
+                whole = i > last ? 0 : (last - i) / kSide + 1;
       for (int o = 0; o < it_.co; o += kSide) {
         if (whole >= tiles) {
           add_up(i, o, tiles);

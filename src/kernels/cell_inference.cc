@@ -34,8 +34,7 @@ void CellRun::plan_ends() {
     ends_[u].norm = norm;
     ends_[u].start = norms_[norm].shift;
   }
-  // Several threads cannot add to one state.
-  if (schedule_.phases.size() == 1 && !divides_images_) plan_sums();
+  if (schedule_.phases.size() == 1) plan_sums();
 }
 
 // A value that is only read by one state, as it is, is added to that state when it is made. The first one to do so

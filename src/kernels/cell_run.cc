@@ -1,6 +1,7 @@
 #include "nascent/kernels/cell_run.h"
 
 #include <algorithm>
+#include <map>
 #include <span>
 
 #include "nascent/kernels/parallel.h"
@@ -134,11 +135,24 @@ void CellRun::run_phase(size_t phase) {
     return;
   }
   for (const std::vector<Step>& wave : schedule_.waves[phase]) {
-    const int parts = static_cast<int>(wave.size());
-    for_each(call_.images * parts, call_.threads, [&](int i, int thread) {
-      run({&wave[i % parts], 1}, i / parts, thread);
-    });
+    const std::vector<std::vector<Step>> parts = parts_of(wave);
+    const int count = static_cast<int>(parts.size());
+    for_each(call_.images * count, call_.threads, [&](int i, int thread) { run(parts[i % count], i / count, thread); });
   }
+}
+
+// What threads may do beside one another: of the steps of a wave, those that add to one state follow each other, in the
+// order in which one thread takes them.
+std::vector<std::vector<Step>> CellRun::parts_of(const std::vector<Step>& wave) const {
+  std::vector<std::vector<Step>> parts;
+  std::map<int, size_t> part_of;  // by the value that it writes
+  for (const Step& step : wave) {
+    const int value = step.is_mix ? program_->mixes[step.index].output : ends_[step.index].value;
+    const auto [part, is_new] = part_of.try_emplace(value, parts.size());
+    if (is_new) parts.emplace_back();
+    parts[part->second].push_back(step);
+  }
+  return parts;
 }
 
 void CellRun::run_step(const Step& step, int n, int thread) {

@@ -101,6 +101,7 @@ class CellRun {
   bool ends_in_product(int unit) const;
   void pack_weights(const std::vector<const float*>& parameters);
   void run_phase(size_t phase);
+  std::vector<std::vector<Step>> parts_of(const std::vector<Step>& wave) const;
   void run_step(const Step& step, int n, int thread);
   void run_unit(int index, int n, int thread);
   void pool(int index, int n, int thread) const;

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <mutex>
 
 #include "nascent/core/error.h"
 #include "nascent/kernels/amx_kernels.h"
@@ -58,10 +59,12 @@ void use_isa(const std::string& name) {
 }
 
 const std::string& isa() {
-  if (current.empty()) {
+  static std::once_flag settled;
+  std::call_once(settled, [] {
+    if (!current.empty()) return;
     const char* forced = std::getenv("NASCENT_ISA");
     use_isa(forced && *forced ? forced : supported_isas().front());
-  }
+  });
   return current;
 }
 

@@ -17,9 +17,11 @@ struct Bf16 {
 
 inline float widened(Bf16 number) { return std::bit_cast<float>(uint32_t{number.bits} << 16); }
 
-// To the nearest, ties to even. What arithmetic gives for something that is not a number stays so.
+// To the nearest, ties to even. What is not a number stays so: of its bits, rounding could make a number.
 inline Bf16 rounded(float number) {
   const uint32_t bits = std::bit_cast<uint32_t>(number);
+  constexpr uint32_t kInfinity = 0x7f800000, kQuiet = 0x40;
+  if ((bits & 0x7fffffff) > kInfinity) return {static_cast<uint16_t>(bits >> 16 | kQuiet)};
   return {static_cast<uint16_t>((bits + 0x7fff + (bits >> 16 & 1)) >> 16)};
 }
 

@@ -8,7 +8,9 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <exception>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace nascent::kernels {
@@ -64,7 +66,7 @@ class Team {
   // False if it is busy with another loop.
   bool run(int count, int threads, const Work& work) {
     if (busy_.test_and_set(std::memory_order_acquire)) return false;
-    for (; helpers_ < threads - 1; ++helpers_) std::thread(&Team::help, this, helpers_ + 1).detach();
+    call_helpers(threads - 1);
     work_ = &work;
     count_ = count;
     next_.store(0, std::memory_order_relaxed);
@@ -75,15 +77,32 @@ class Team {
     constexpr uint32_t kInside = kSeat - 1;
     for (uint32_t left = entry_.fetch_and(kInside, std::memory_order_acq_rel) & kInside; left != 0;)
       left = wait_while(entry_, left);
+    const std::exception_ptr failure = std::exchange(failure_, nullptr);
+    failed_.clear(std::memory_order_relaxed);
     busy_.clear(std::memory_order_release);
+    if (failure) std::rethrow_exception(failure);
     return true;
   }
 
  private:
+  // As many as there can be: where the system gives no more threads, those that are there do the work.
+  void call_helpers(int wanted) {
+    try {
+      for (; helpers_ < wanted; ++helpers_) std::thread(&Team::help, this, helpers_ + 1).detach();
+    } catch (const std::exception&) {
+    }
+  }
+
+  // The first exception ends the loop, and is thrown to who has it.
   void take(int thread) noexcept {
-    for (int i = next_.fetch_add(1, std::memory_order_relaxed); i < count_;
-         i = next_.fetch_add(1, std::memory_order_relaxed))
-      (*work_)(i, thread);
+    try {
+      for (int i = next_.fetch_add(1, std::memory_order_relaxed); i < count_;
+           i = next_.fetch_add(1, std::memory_order_relaxed))
+        (*work_)(i, thread);
+    } catch (...) {
+      if (!failed_.test_and_set(std::memory_order_relaxed)) failure_ = std::current_exception();
+      next_.store(count_, std::memory_order_relaxed);
+    }
   }
 
   void help(int helper) {
@@ -106,6 +125,8 @@ class Team {
   // The loop that is on.
   const Work* work_ = nullptr;
   int count_ = 0;
+  std::atomic_flag failed_;
+  std::exception_ptr failure_;
   alignas(64) std::atomic<int> next_ = 0;
   alignas(64) std::atomic<uint32_t> entry_ = 0;  // helpers inside, and kSeat for each that may still come
   alignas(64) std::atomic<uint32_t> loops_ = 0;  // so far

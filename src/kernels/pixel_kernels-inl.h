@@ -39,10 +39,10 @@ HWY_INLINE void pad_row(const Padding& it, const From* x, To* out) {
     const Wide d;
     const auto low = use_relu ? hn::Zero(d) : hn::Set(d, -std::numeric_limits<float>::infinity());
     const int floats = w * c, whole = floats / kWide * kWide;
-    for (int i = 0; i < whole; i += kWide) store(hn::Max(low, load(d, x + i)), d, out + i);
+    for (int i = 0; i < whole; i += kWide) store(at_least(low, load(d, x + i)), d, out + i);
     const hn::CappedTag<float, 1> one;
     const auto lowest = use_relu ? hn::Zero(one) : hn::Set(one, -std::numeric_limits<float>::infinity());
-    for (int i = whole; i < floats; ++i) store(hn::Max(lowest, load(one, x + i)), one, out + i);
+    for (int i = whole; i < floats; ++i) store(at_least(lowest, load(one, x + i)), one, out + i);
     return;
   }
   for_blocks(c, [&](auto d, int b) {
@@ -53,7 +53,7 @@ HWY_INLINE void pad_row(const Padding& it, const From* x, To* out) {
     for (int i = 0; i < w; ++i) {
       const From* p = x + i * pixel + b;
       const auto v = here == lanes ? load(d, p) : load_first(d, p, here);
-      store(hn::Max(low, hn::MulAdd(a, v, s)), d, out + static_cast<ptrdiff_t>(i) * c + b);
+      store(at_least(low, hn::MulAdd(a, v, s)), d, out + static_cast<ptrdiff_t>(i) * c + b);
     }
   });
 }

@@ -119,7 +119,7 @@ void max_pool(const PoolInput& input, Numbers pooled) {
     Number* out = pooled.as<Number>();
     fold_windows<Number>(
         input, [](auto d) { return hn::Set(d, -std::numeric_limits<float>::infinity()); },
-        [](auto a, auto v) { return hn::Max(a, v); },
+        [](auto a, auto v) { return at_least(a, v); },
         [&](auto d, int b, ptrdiff_t to, int, auto most) { store(most, d, out + to * c + b); });
   });
 }

@@ -70,7 +70,9 @@ HWY_INLINE void store(hn::Vec<D> x, D /* tag */, Bf16* to) {
   const auto bits = hn::BitCast(whole, x);
   const auto odd = hn::And(hn::ShiftRight<16>(bits), hn::Set(whole, 1u));
   const auto up = hn::ShiftRight<16>(hn::Add(hn::Add(bits, hn::Set(whole, 0x7fffu)), odd));
-  hn::StoreU(hn::TruncateTo(half, up), half, reinterpret_cast<uint16_t*>(to));
+  const auto quiet = hn::Or(hn::ShiftRight<16>(bits), hn::Set(whole, 0x40u));
+  const auto upper = hn::IfThenElse(hn::RebindMask(whole, hn::IsNaN(x)), quiet, up);
+  hn::StoreU(hn::TruncateTo(half, upper), half, reinterpret_cast<uint16_t*>(to));
 }
 
 #if HWY_TARGET == HWY_AVX3
@@ -97,9 +99,19 @@ HWY_INLINE void with_kind(Precision precision, Body body) {
   }
 }
 
+// The larger of the two, but x where that is not a number. (Highway leaves it to the CPU which of them Max gives then.)
+template <class V>
+HWY_INLINE V at_least(V low, V x) {
+  if constexpr (HWY_TARGET == HWY_SCALAR || HWY_TARGET == HWY_EMU128) {
+    return hn::IfThenElse(hn::Lt(x, low), low, x);
+  } else {
+    return hn::Max(low, x);  // of x86, in this order
+  }
+}
+
 template <class D>
 HWY_INLINE hn::Vec<D> relu(D d, hn::Vec<D> x) {
-  return hn::Max(hn::Zero(d), x);  // in this order, what is not a number stays so
+  return at_least(hn::Zero(d), x);
 }
 
 // Few channels leave most of a vector empty. Where pixels follow each other without gaps, a vector takes several of

@@ -25,8 +25,9 @@ constexpr double kBytes = sizeof(float);
 
 class CellBudget {
  public:
-  CellBudget(const CellProgram& program, int batch, int threads)
+  CellBudget(const CellProgram& program, int float_inputs, int batch, int threads)
       : program_(program),
+        float_inputs_(float_inputs),
         batch_(batch),
         threads_(threads),
         readers_(kernels::readers_of(program)),
@@ -59,8 +60,9 @@ class CellBudget {
     return most;
   }
 
-  // Inputs that cannot be read where they are, in whole vectors, are copied.
+  // Inputs that cannot be read where they are, in whole vectors and as what they are stored as, are copied.
   bool is_imported(int value) const {
+    if (value < float_inputs_ && program_.precision != kernels::Precision::single) return true;
     if (program_.values[value].channels != channels(value)) return true;
     return std::any_of(readers_[value].begin(), readers_[value].end(), [&](const Reader& reader) {
       const Read& read = kernels::read_of(program_, reader);
@@ -125,7 +127,7 @@ class CellBudget {
   }
 
   const CellProgram& program_;
-  int batch_, threads_;
+  int float_inputs_, batch_, threads_;
   std::vector<std::vector<Reader>> readers_;
   std::vector<bool> remade_;
   Packing packing_;
@@ -134,8 +136,8 @@ class CellBudget {
 
 }  // namespace
 
-CellMemory cell_memory(const kernels::CellProgram& program, int batch, int threads) {
-  return CellBudget(program, batch, threads).run();
+CellMemory cell_memory(const kernels::CellProgram& program, int float_inputs, int batch, int threads) {
+  return CellBudget(program, float_inputs, batch, threads).run();
 }
 
 }  // namespace nascent

@@ -13,6 +13,7 @@ struct CellMemory {
   double backward = 0;  // besides, while the backward pass runs
 };
 
-CellMemory cell_memory(const kernels::CellProgram& program, int batch, int threads);
+// `float_inputs`: so many inputs, the first ones, come as floats whatever the program's precision, as from a stem.
+CellMemory cell_memory(const kernels::CellProgram& program, int float_inputs, int batch, int threads);
 
 }  // namespace nascent

@@ -74,10 +74,11 @@ LoweringKey key_of(const CellPlan& cell, int running) {
   return key;
 }
 
-// In bytes, of the whole batch.
-CellMemory fused_memory(const CellPlan& cell, int batch, int running) {
+// In bytes, of the whole batch. `index` is the cell's place in the network: the first ones read what stems make.
+CellMemory fused_memory(const CellPlan& cell, int index, int batch, int running) {
   const LoweredCell lowered = lower(cell, key_of(cell, running));
-  CellMemory memory = cell_memory(*lowered.program, batch, at::get_num_threads());
+  const int of_stems = std::max(0, lowered.program->inputs - index);
+  CellMemory memory = cell_memory(*lowered.program, of_stems, batch, at::get_num_threads());
   // What has no fused form is computed by LibTorch, with a graph of its own.
   for (const kernels::Unit& unit : lowered.program->units) {
     if (unit.kind != kernels::Unit::Kind::plain) continue;
@@ -125,9 +126,10 @@ MemoryEstimate estimate_memory(const NetworkPlan& plan, int batch, Engine engine
   // What cells hand to each other is stored as their values.
   const double share = engine == Engine::fused ? static_cast<double>(kernels::bytes_of(precision())) / kFloat : 1;
   double inside = 0, most_inside = 0, most_outside = outside + stem_gradients;
-  for (const CellPlan& cell : plan.cells) {
-    const CellMemory memory =
-        engine == Engine::fused ? fused_memory(cell, batch, running) : plain_memory(cell, batch, running);
+  for (size_t i = 0; i < plan.cells.size(); ++i) {
+    const CellPlan& cell = plan.cells[i];
+    const CellMemory memory = engine == Engine::fused ? fused_memory(cell, static_cast<int>(i), batch, running)
+                                                      : plain_memory(cell, batch, running);
     inside += memory.kept;
     estimate.weights += memory.weights;
     outside += share * batch * bytes_of(cell.output_shape);

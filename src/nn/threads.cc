@@ -38,7 +38,7 @@ std::string describe_blas() {
   if (!config) return "a BLAS other than OpenBLAS";
   const std::vector<std::string> words = split(config(), ' ');
   const std::string version = words.size() > 1 ? words[1] : "?";
-  // With OpenMP it shares the threads of LibTorch and the engine.
+  // With OpenMP it shares the threads of LibTorch; the engine has its own.
   auto* parallel = openblas<int()>("openblas_get_parallel");
   const std::string threads = !parallel ? "" : parallel() == 2 ? ", OpenMP" : parallel() == 1 ? ", own threads" : "";
   return fmt::format("OpenBLAS {} ({}{})", version, blas_core(), threads);

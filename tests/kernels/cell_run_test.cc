@@ -240,9 +240,32 @@ TEST_F(CellRunTest, OneNumberOfThreadsGivesTheSameBytes) {
   }
 }
 
+// Cells of found networks, of which inference adds what units make to states at once.
+std::vector<Sample> discrete_samples(Precision precision) {
+  std::vector<Sample> samples;
+  for (uint64_t seed = 0; seed < 8; ++seed) {
+    CellProgram program = random_cell({.seed = seed,
+                                       .channels = seed % 2 == 0 ? 16 : 7,
+                                       .height = 8,
+                                       .width = 6,
+                                       .reduction = seed % 3 == 0,
+                                       .plain = false,
+                                       .precision = precision,
+                                       .discrete = true});
+    samples.push_back({fmt::format("discrete sample {} in {}", seed, precision == Precision::bf16 ? "bf16" : "float"),
+                       std::move(program),
+                       {.seed = seed, .training = false, .keep = seed % 4 == 3, .inputs_only = true}});
+  }
+  return samples;
+}
+
 // Only weight gradients depend on their number: those of groups of images are added up.
 TEST_F(CellRunTest, ManyThreadsGiveWhatOneGives) {
-  for (Sample& sample : samples()) {
+  std::vector<Sample> all = samples();
+  for (const Precision precision : {Precision::single, Precision::bf16}) {
+    for (Sample& sample : discrete_samples(precision)) all.push_back(std::move(sample));
+  }
+  for (Sample& sample : all) {
     SCOPED_TRACE(sample.name);
     sample.pass.images = 9;
     sample.pass.threads = 1;

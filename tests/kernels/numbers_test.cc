@@ -2,9 +2,14 @@
 
 #include <gtest/gtest.h>
 
+#include <bit>
 #include <cmath>
 #include <limits>
+#include <string>
 #include <vector>
+
+#include "nascent/kernels/image_kernels.h"
+#include "nascent/kernels/isa.h"
 
 namespace nascent::kernels {
 namespace {
@@ -30,6 +35,33 @@ TEST(Numbers, WhatIsNotFiniteStaysSo) {
   EXPECT_EQ(widened(rounded(std::numeric_limits<float>::max())), kInfinity);
   EXPECT_TRUE(std::isnan(widened(rounded(std::numeric_limits<float>::quiet_NaN()))));
   EXPECT_TRUE(std::isnan(widened(rounded(kInfinity - kInfinity))));
+  // Of these bits the upper half alone is infinite, or what is added to round them overflows.
+  for (const uint32_t bits : {0x7f800001u, 0x7f807fffu, 0x7fffffffu, 0x7fff8000u, 0xff800001u, 0xffffffffu}) {
+    const float rest = std::bit_cast<float>(bits);
+    EXPECT_TRUE(std::isnan(widened(rounded(rest)))) << bits;
+    EXPECT_EQ(std::signbit(widened(rounded(rest))), std::signbit(rest)) << bits;
+  }
+}
+
+// Kernels round as rounded() does: every upper half, with lower ones that are and are not ties.
+TEST(Numbers, KernelsRoundAlike) {
+  std::vector<float> numbers;
+  for (uint32_t upper = 0; upper < 0x10000; ++upper) {
+    // Some CPUs take numbers below 2^-126 for zero.
+    if ((upper & 0x7f80) == 0) continue;
+    for (const uint32_t lower : {0u, 1u, 0x7fffu, 0x8000u, 0x8001u, 0xffffu})
+      numbers.push_back(std::bit_cast<float>(upper << 16 | lower));
+  }
+  const size_t whole = numbers.size() / 16 * 16;
+  std::vector<Bf16> stored(whole);
+  const std::string before = isa();
+  for (const std::string& name : supported_isas()) {
+    use_isa(name);
+    image_kernels().copy_pixels(numbers.data(), whole / 16, 16, {stored.data(), 16});
+    for (size_t i = 0; i < whole; ++i)
+      ASSERT_EQ(stored[i].bits, rounded(numbers[i]).bits) << name << ", " << std::bit_cast<uint32_t>(numbers[i]);
+  }
+  use_isa(before);
 }
 
 TEST(Numbers, WhatWasRoundedStaysAsItIs) {

@@ -1,6 +1,7 @@
 #include "nascent/kernels/parallel.h"
 
 #include <gtest/gtest.h>
+#include <pthread.h>
 #include <sched.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -8,6 +9,7 @@
 #include <atomic>
 #include <cstdlib>
 #include <filesystem>
+#include <new>
 #include <string>
 #include <thread>
 #include <vector>
@@ -71,6 +73,32 @@ TEST(ForEach, EndsWithoutHelpersThatDoNotCome) {
   waitpid(child, &status, 0);
   EXPECT_TRUE(WIFEXITED(status));
   EXPECT_EQ(WEXITSTATUS(status), 0);
+}
+
+TEST(ForEach, WhatAThreadThrowsReachesTheCaller) {
+  for (const int threads : {1, 2, 5}) {
+    for (int thrower = 0; thrower < 40; ++thrower) {
+      const auto work = [&](int index, int) {
+        if (index >= thrower) throw std::bad_alloc();
+      };
+      EXPECT_THROW(for_each(40, threads, work), std::bad_alloc) << threads << " threads";
+      expect_each_once(40, threads);
+    }
+  }
+}
+
+// No system has room for such stacks.
+TEST(ForEach, DoesWithTheThreadsThatTheSystemGives) {
+  pthread_attr_t before, huge;
+  ASSERT_EQ(pthread_getattr_default_np(&before), 0);
+  ASSERT_EQ(pthread_getattr_default_np(&huge), 0);
+  ASSERT_EQ(pthread_attr_setstacksize(&huge, size_t{1} << 50), 0);
+  ASSERT_EQ(pthread_setattr_default_np(&huge), 0);
+  expect_each_once(500, 400);  // more than any test has asked for before
+  ASSERT_EQ(pthread_setattr_default_np(&before), 0);
+  pthread_attr_destroy(&before);
+  pthread_attr_destroy(&huge);
+  expect_each_once(100, 3);
 }
 
 // Run by the test below, in a process of its own. Each of the two threads waits until the other has come too.

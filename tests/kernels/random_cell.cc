@@ -114,7 +114,7 @@ class Builder {
     return state;
   }
 
-  int row() { return below(5) == 0 ? -1 : rows_++; }
+  int row() { return options_.discrete || below(5) == 0 ? -1 : rows_++; }
 
   int new_node() {
     Mix mix{.partial = options_.partial};
@@ -124,7 +124,8 @@ class Builder {
       Read mixed = whole(states_[from]), rest = mixed;
       mixed.channels = rest.first = mixed.channels / options_.partial;
       rest.channels -= mixed.channels;
-      for (int k = 0; k < 2; ++k) mix.terms.push_back({.read = candidate(mixed, stride), .weight = row()});
+      for (int k = 0; k < (options_.discrete ? 1 : 2); ++k)
+        mix.terms.push_back({.read = candidate(mixed, stride), .weight = row()});
       if (options_.partial > 1)
         mix.bypass.push_back({.read = stride == 1 ? rest : pool(rest, stride), .weight = row()});
     }

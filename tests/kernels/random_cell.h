@@ -17,6 +17,7 @@ struct RandomCellOptions {
   int partial = 1;
   bool plain = true;
   Precision precision = Precision::single;
+  bool discrete = false;  // one candidate per edge, without a weight
 };
 
 // Two inputs of any number of channels, preprocessed; two nodes with two edges of two candidates each: separable,

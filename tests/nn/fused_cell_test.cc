@@ -464,8 +464,7 @@ TEST(FusedCell, GradientsOfSupernetsInBf16PointWhereThoseInFloatPoint) {
 
 // A weight that is not a number shows in the logits, whichever it is: a ReLU that made a 0 of it would let a broken
 // training go on.
-TEST(FusedCell, WhatIsNotANumberReachesTheLogits) {
-  at::NoGradGuard no_grad;
+void expect_to_reach_the_logits() {
   const auto space = find_space("darts");
   Network network(plan_network(*space, find_genotype("darts-v2"), {.channels = 8, .cells = 3}, {3, 12, 12}, 10), 1);
   const at::Tensor images = random_tensor({2, 3, 12, 12}, 1);
@@ -479,6 +478,20 @@ TEST(FusedCell, WhatIsNotANumberReachesTheLogits) {
       first.copy_(before);
     }
   }
+}
+
+TEST(FusedCell, WhatIsNotANumberReachesTheLogits) {
+  const at::NoGradGuard no_grad;
+  const std::string before = kernels::isa();
+  for (const std::string& name : kernels::supported_isas()) {
+    kernels::use_isa(name);
+    for (const Precision precision : {Precision::single, Precision::bf16}) {
+      SCOPED_TRACE(name + (precision == Precision::bf16 ? " in bf16" : " in float"));
+      const PrecisionScope scope(precision);
+      expect_to_reach_the_logits();
+    }
+  }
+  kernels::use_isa(before);
 }
 
 Stage grouped_conv(int channels, int stride = 1) { return stage::conv(channels, channels, 3, stride, 1, 1, 2); }

@@ -12,6 +12,8 @@
 
 #include "nascent/core/error.h"
 #include "nascent/kernels/memory.h"
+#include "nascent/nn/cell_memory.h"
+#include "nascent/nn/lowered_cell.h"
 #include "nascent/nn/network.h"
 #include "nascent/nn/threads.h"
 #include "nascent/space/space.h"
@@ -38,6 +40,42 @@ TEST(MemoryEstimate, IsNearWhatTheEngineTakes) {
     activations.push_back(estimate.activations);
   }
   EXPECT_LT(activations[1], 0.6 * activations[0]);
+}
+
+// What a stem makes is in float, and the first cells keep a copy of it as they store their values.
+TEST(MemoryEstimate, CountsCopiesOfInputsOfAnotherKind) {
+  constexpr int kImages = 8;
+  const NetworkPlan plan = plan_supernet(*find_space("darts"), {.channels = 16, .cells = 3}, {3, 32, 32}, 10);
+  for (const Precision precision : {Precision::single, Precision::bf16}) {
+    const CellPlan& cell = plan.cells[0];
+    const LoweredCell lowered = lower(cell, {.precision = precision});
+    const auto kept = [&](int floats) { return cell_memory(*lowered.program, floats, kImages, 1).kept; };
+    const double copies = precision == Precision::single ? 0 : 2.0 * kImages;  // bytes of a number of all images
+    EXPECT_EQ(kept(1) - kept(0), copies * static_cast<double>(cell.input_shapes[0].count()));
+    EXPECT_EQ(kept(2) - kept(1), copies * static_cast<double>(cell.input_shapes[1].count()));
+  }
+}
+
+// The network's figures follow: of its cells, the first reads two such inputs, the second one.
+TEST(MemoryEstimate, CellsBehindStemsKeepCopies) {
+  constexpr int kImages = 8;
+  const auto space = find_space("darts");
+  const PrecisionScope scope(Precision::bf16);
+  const NetworkPlan plan = plan_supernet(*space, {.channels = 16, .cells = 3}, {3, 32, 32}, 10);
+  Network network(plan, 1);
+  Mixture mixture;
+  for (const CellChoices& cell : space->cells())
+    mixture[cell.type].ops = at::full({Space::sites(cell), 8}, 0.125).requires_grad_();
+  const size_t before = kernels::block_bytes_in_use();
+  const auto output = network.forward(at::ones({kImages, 3, 32, 32}), {.mixture = &mixture});
+  const auto held = static_cast<double>(kernels::block_bytes_in_use() - before);
+  double expected = 0;
+  for (int i = 0; i < 3; ++i) {
+    const LoweredCell lowered = lower(plan.cells[i], {.weighted_edges = false, .precision = Precision::bf16});
+    const CellMemory memory = cell_memory(*lowered.program, 2 - i, kImages, 1);
+    expected += memory.kept + memory.weights;
+  }
+  EXPECT_NEAR(held, expected, 0.01 * expected);
 }
 
 // --- what a process takes at most ---
