@@ -52,7 +52,9 @@ class MpiRun {
   Output run(int ranks, const std::vector<std::string>& command, const std::function<void(pid_t)>& meanwhile) {
     const auto start = std::chrono::steady_clock::now();
     const pid_t child = started(ranks, command);
+    std::thread limit([child] { end_what_hangs(child); });
     meanwhile(child);
+    limit.join();
     int status = 0;
     waitpid(child, &status, 0);
     const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
@@ -73,6 +75,27 @@ class MpiRun {
   }
 
  private:
+  // Waits for the end, but not for ever.
+  static void end_what_hangs(pid_t mpirun) {
+    constexpr std::chrono::seconds kPatience{60};
+    if (ends_within(mpirun, kPatience)) return;
+    ADD_FAILURE() << "mpirun had not ended after " << kPatience.count() << " s and was killed";
+    const std::vector<pid_t> ranks = ranks_of(mpirun);
+    kill(mpirun, SIGTERM);  // it ends its ranks
+    if (ends_within(mpirun, std::chrono::seconds(5))) return;
+    for (const pid_t rank : ranks) kill(rank, SIGKILL);
+    kill(mpirun, SIGKILL);
+  }
+
+  static bool ends_within(pid_t child, std::chrono::milliseconds patience) {
+    const auto end = std::chrono::steady_clock::now() + patience;
+    while (!has_ended(child)) {
+      if (std::chrono::steady_clock::now() > end) return false;
+      std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    }
+    return true;
+  }
+
   pid_t started(int ranks, const std::vector<std::string>& command) {
     std::vector<std::string> words = {"mpirun", "--oversubscribe", "--bind-to", "none"};
     if (ranks > 0) words.insert(words.end(), {"-n", std::to_string(ranks)});

@@ -163,6 +163,12 @@ Message Member::wait(std::unique_lock<std::mutex>& lock, std::initializer_list<K
     for (const auto& [from, how] : left_) {
       if (how.code != 0) throw Error(told_by(from, how.host, how.text));
     }
+    // They leave well when they are released, and then rank 0 waits for nothing else.
+    if (!left_.empty()) {
+      const auto& [from, how] = *left_.begin();
+      throw Error(told_by(from, how.host,
+                          "it was asked for something else and has ended. Start all ranks with the same command."));
+    }
     arrived_.wait(lock);
   }
 }

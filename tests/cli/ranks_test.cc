@@ -253,10 +253,12 @@ TEST_F(ProgramOnRanks, OnesThatWereNotAskedForTheSameAreRefused) {
     words = with(with(words, {"-n", "1", NASCENT_PROGRAM}), with(score("two", 5), {"--batch", batch}));
   }
   const MpiRun::Output output = MpiRun(folder_).run(0, words);
-  EXPECT_EQ(output.exit_code, 2) << output.err;
-  EXPECT_THAT(output.err, HasSubstr("The ranks disagree"));
+  expect_refused(output, "The ranks disagree");
   EXPECT_THAT(output.err, HasSubstr("options.data.batch is 4 there and 8 on rank 0"));
   EXPECT_FALSE(std::filesystem::exists(path("two"))) << "nothing was computed";
+  words = with({"-n", "1", NASCENT_PROGRAM}, score("two", 5));
+  words = with(words, {":", "-n", "1", NASCENT_PROGRAM, "score", "--help"});
+  expect_refused(MpiRun(folder_).run(0, words), "it was asked for something else and has ended");
 }
 
 // A farm, and a team: rank 1 has no images, or others.

@@ -90,6 +90,7 @@ TEST_F(Ranks, AnErrorAnywhereIsSaidOnceAndEndsAll) {
   expect_error(3, "other data", "the data there are not those of rank 0");
   expect_error(2, "disagree", "options.data.batch is 32 there and 64 on rank 0");
   expect_error(3, "one fails early", "There is no file 'mine.toml'.");
+  expect_error(3, "one ends early", "it was asked for something else and has ended");
   expect_error(2, "rank 0 fails", "There is no space 'dorts'.");
   expect_error(3, "too many", "There are 3 ranks but only 2 architectures");
 }

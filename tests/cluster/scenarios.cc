@@ -177,6 +177,12 @@ const std::map<std::string, std::function<void()>>& scenarios() {
          agree(Json::object());
          farm_squares(Json::object(), 5);
        }},
+      {"one ends early",
+       [] {
+         if (rank() == 1) return;
+         agree(Json::object());
+         farm_squares(Json::object(), 5);
+       }},
       {"rank 0 fails",
        [] {
          agree(Json::object());
