@@ -26,8 +26,8 @@ class NetworkVictim : public Victim {
   }
 
   at::Tensor forward(const at::Tensor& images) const override {
-    return network_->forward((images - mean_) / deviation_, {.drop_path = dropped_.probability, .seed = dropped_.seed})
-        .logits;
+    const ForwardContext context{.drop_path = dropped_.probability, .seed = dropped_.seed, .drop_together = true};
+    return network_->forward((images - mean_) / deviation_, context).logits;
   }
   int64_t classes() const override { return network_->plan().classes; }
 

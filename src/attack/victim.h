@@ -48,7 +48,7 @@ class Victim {
 
 using VictimPointer = std::shared_ptr<const Victim>;
 
-// One pass of MC DropPath: which paths are dropped depends on the seed and on an image's place in its batch.
+// One pass of MC DropPath: which paths are dropped depends on the seed alone and is the same for all images.
 struct DroppedPaths {
   double probability = 0;
   uint64_t seed = 0;

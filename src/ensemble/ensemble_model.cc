@@ -101,9 +101,8 @@ MemberPredictions predict_members(const EnsembleModel& model, const LoaderFor& l
     for (int pass = 0; pass < model.passes; ++pass) {
       PredictionOptions options;
       if (model.drop_path > 0) {
-        // Batches count up from the first of the pass, so passes of one seed must not overlap.
         const uint64_t seed = RandomStream(model.seed, "pass", {i, static_cast<uint64_t>(pass)})();
-        options.context = {.drop_path = model.drop_path, .seed = seed};
+        options.context = {.drop_path = model.drop_path, .seed = seed, .drop_together = true};
       }
       Predictions found = predict(*model.members[i].network, *images, options);
       if (model.temperature != 1) found.probabilities = with_temperature(found.probabilities, model.temperature);

@@ -19,7 +19,8 @@ struct EnsembleModel {
   std::vector<Model> members{};
   std::vector<double> weights{};  // of the members; empty: all the same
   Combination combine = Combination::probabilities;
-  // MC DropPath: every member answers so many times, each time with edges dropped at random. 1: as it is.
+  // MC DropPath: every member answers so many times, each time with edges dropped at random, the same for all images.
+  // 1: as it is.
   int passes = 1;
   double drop_path = 0;
   uint64_t seed = 0;       // of what is dropped

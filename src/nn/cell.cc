@@ -32,8 +32,10 @@ at::Tensor shifted(const at::Tensor& state, const MixedOperation& operation, con
 std::vector<float> drop_mask(int64_t images, const CellContext& context, int edge) {
   const double keep = 1 - context.drop_path;
   RandomStream random(context.seed, "drop-path", {context.step, context.cell, static_cast<uint64_t>(edge)});
+  const auto draw = [&] { return random.uniform() < keep ? static_cast<float>(1 / keep) : 0.0f; };
+  if (context.drop_together) return std::vector<float>(images, draw());
   std::vector<float> mask(images);
-  for (float& m : mask) m = random.uniform() < keep ? static_cast<float>(1 / keep) : 0.0f;
+  std::generate(mask.begin(), mask.end(), draw);
   return mask;
 }
 

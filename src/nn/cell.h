@@ -21,6 +21,7 @@ struct CellContext {
   const CellMixture* mixture = nullptr;
   double drop_path = 0;
   uint64_t seed = 0, step = 0, cell = 0;  // decide what is dropped
+  bool drop_together = false;             // an edge is dropped for all images or for none
 };
 
 // Sub-modules are named after the graph, "node2.from0.sep_conv_3x3.1" being layer 1 of that candidate on the edge from
@@ -80,7 +81,7 @@ class Cell : public torch::nn::Module {
   std::unique_ptr<FusedCell> fused_;
 };
 
-// Per image 1/keep or 0, as in DARTS; `edge` is the edge's place in the cell.
+// Per image 1/keep or 0, as in DARTS, or the same for all; `edge` is the edge's place in the cell.
 std::vector<float> drop_mask(int64_t images, const CellContext& context, int edge);
 
 }  // namespace nascent

@@ -112,7 +112,8 @@ NetworkOutput Network::forward(const at::Tensor& images, const ForwardContext& c
                                    .drop_path = is_training() ? context.drop_path : 0,
                                    .seed = context.seed,
                                    .step = static_cast<uint64_t>(context.step),
-                                   .cell = i};
+                                   .cell = i,
+                                   .drop_together = context.drop_together};
     before_last = last;
     last = cell.forward(inputs, cell_context);
     if (auxiliary_ && is_training() && static_cast<int>(i) == plan_.auxiliary_cell) {

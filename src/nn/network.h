@@ -30,6 +30,7 @@ struct ForwardContext {
   double drop_path = 0;  // probability of dropping an edge (not a skip) of a cell, per image; training mode only
   uint64_t seed = 0;     // with `step`, decides what is dropped
   int64_t step = 0;
+  bool drop_together = false;  // MC DropPath: one draw for all images of the pass, whatever batches they come in
 };
 
 class Network : public torch::nn::Module {

@@ -118,7 +118,7 @@ fs::path take_free_name(const RunDescription& description) {
   make_folders("runs");
   const std::string name = description.name.empty() ? "" : "-" + as_file_name(description.name);
   for (int n = 1;; ++n) {
-    const fs::path path = fs::path("runs") / fmt::format("{}{}-{}", description.verb, name, n);
+    const fs::path path = fs::path("runs") / fmt::format("{}{}-{}", as_file_name(description.verb), name, n);
     if (fs::create_directory(path)) return path;
   }
 }

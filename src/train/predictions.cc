@@ -104,7 +104,7 @@ Predictions predict(Network& network, Loader& loader, const PredictionOptions& o
     if (!batch) break;
     const TensorBatch tensors = to_tensors(std::move(*batch), network);
     append(all, network.forward(tensors.images, context).logits, tensors.labels);
-    ++context.step;
+    if (!context.drop_together) ++context.step;
   }
   return all;
 }

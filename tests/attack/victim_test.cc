@@ -122,6 +122,25 @@ TEST(Victim, PassesThatDropPathsAreMembersOfAnEnsemble) {
   EXPECT_TRUE(still->logits(attacked.images).equal(undropped));
 }
 
+// What is dropped is the pass's, not an image's place in a batch: batches of 7 and of 64 are fooled alike.
+TEST(Victim, DroppedPathsDoNotDependOnTheBatch) {
+  const auto net = network("darts", "darts-v2");
+  const VictimPointer victim = network_victim(net, kStatistics, "pass", {.probability = 0.4, .seed = 2});
+  const int64_t count = 64;
+  const Attacked all = samples::images_of(*victim, {count, 3, 12, 12}, 4, 0, 1);
+  const at::Tensor whole = victim->logits(all.images);
+  const Outcome together = samples::run("fgsm", *victim, all, {Norm::linf, 0.03});
+  int64_t different = 0;
+  for (int64_t start = 0; start < count; start += 7) {
+    const int64_t end = std::min<int64_t>(start + 7, count);
+    const Attacked batch = all.select(at::arange(start, end));
+    EXPECT_TRUE(at::allclose(victim->logits(batch.images), whole.slice(0, start, end), 1e-3, 1e-4));
+    const Outcome apart = samples::run("fgsm", *victim, batch, {Norm::linf, 0.03});
+    different += (apart.fooled != together.fooled.slice(0, start, end)).sum().item<int64_t>();
+  }
+  EXPECT_LE(different, count / 100);
+}
+
 struct VictimFile : testing::Test {
   TemporaryFolder folder_;
 };

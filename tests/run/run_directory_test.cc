@@ -61,9 +61,12 @@ TEST_F(RunDirectoryTest, NamesItself) {
   description.name = "darts/../x y";
   const auto first = RunDirectory::create("", description, options);
   const auto second = RunDirectory::create("", description, options);
+  description.verb = "ensemble search";  // no name that a command line would cut in two
+  const auto two_words = RunDirectory::create("", description, options);
   fs::current_path(before);
   EXPECT_EQ(first.path(), "runs/search-darts-..-x-y-1");
   EXPECT_EQ(second.path(), "runs/search-darts-..-x-y-2");
+  EXPECT_EQ(two_words.path(), "runs/ensemble-search-darts-..-x-y-1");
 }
 
 TEST_F(RunDirectoryTest, DoesNotReplaceARunUnasked) {

@@ -90,6 +90,26 @@ TEST(Predictions, DropPathOfZeroIsTheNetwork) {
     EXPECT_NEAR(one.probabilities.values[i], plain.probabilities.values[i], 1e-6);
 }
 
+// MC DropPath: one draw for all images of a pass, however they are cut into batches.
+TEST(Predictions, PathsDroppedTogetherDoNotDependOnTheBatch) {
+  const auto network = toy::network();
+  const auto data = toy::dataset(31);
+  const auto answers = [&](int batch, bool together, double p = 0.5) {
+    return predict(*network, *toy::loader(data, batch, false),
+                   {.context = {.drop_path = p, .seed = 3, .drop_together = together}})
+        .probabilities.values;
+  };
+  const auto distance = [](const std::vector<float>& a, const std::vector<float>& b) {
+    double most = 0;
+    for (size_t i = 0; i < a.size(); ++i) most = std::max<double>(most, std::abs(a[i] - b[i]));
+    return most;
+  };
+  const auto whole = answers(31, true);
+  EXPECT_LT(distance(answers(7, true), whole), 1e-5);
+  EXPECT_GT(distance(answers(7, false), answers(31, false)), 1e-3);
+  EXPECT_GT(distance(whole, answers(31, true, 0)), 1e-3) << "something is dropped";
+}
+
 TEST(Predictions, ComeBackFromDisk) {
   const toy::Folder folder;
   const auto found = predict(*toy::network(), *toy::loader(toy::dataset(31), 7, false));

@@ -269,7 +269,7 @@ class Ensemble(nn.Module):
     """Several trained networks as one. forward() gives the logarithms of the combined probabilities of the classes, which
     softmax() turns into these probabilities, as it does with the logits of a single model.
 
-        ensemble = nascent.load_model("runs/ensemble-train-1")
+        ensemble = nascent.load_model("runs/ensemble-train-darts-1")
         ensemble.predict("holiday/", top=3)
         ensemble.members[0]                               # a Model"""
 
