@@ -2,6 +2,7 @@
 
 #include <iostream>
 #include <optional>
+#include <set>
 #include <sstream>
 
 #include "nascent/cli/completion.h"
@@ -18,11 +19,20 @@ std::vector<std::vector<std::string>> questions() {
       {"--help"}, {"options"}, {"options", "--markdown"}, {"options", "--man"}, {"recipes"}};
   for (const std::string& shell : completion_shells()) all.push_back({"completion", shell});
   for (const Recipe& recipe : recipes()) all.push_back({"recipes", recipe.name});
+  std::set<std::string> groups;  // first words of verbs of two: "table" lists its actions
   for (const std::string& verb : Verb::Registry::instance().names()) {
     const std::vector<std::string> words = split(verb, ' ');
     all.push_back(words);
     all.back().emplace_back("--help");
-    if (words.size() == 1) all.push_back({"options", verb});
+    if (words.size() == 1) {
+      all.push_back({"options", verb});
+    } else {
+      groups.insert(words[0]);
+    }
+  }
+  for (const std::string& group : groups) {
+    all.push_back({group});
+    all.push_back({group, "--help"});
   }
   return all;
 }
