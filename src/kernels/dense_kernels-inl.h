@@ -109,18 +109,8 @@ HWY_INLINE void dense_tile(D d, const FloatDense& it) {
 
 template <int kVectors, class D>
 HWY_INLINE void dense_columns(D d, const FloatDense& it) {
-  constexpr int kPixels = kAccumulators / kVectors;
-  const int pixels = it.pixels;
-  int i = 0;
-  // Eight is better as four and four than as six and two.
-  for (; pixels - i >= kPixels && !(kPixels == 6 && pixels - i == 8); i += kPixels)
-    dense_tile<kPixels, kVectors>(d, it.part(i, 0, kPixels));
-  if constexpr (kPixels > 8) {
-    for (; pixels - i >= 8; i += 8) dense_tile<8, kVectors>(d, it.part(i, 0, 8));
-  }
-  for (; pixels - i >= 4; i += 4) dense_tile<4, kVectors>(d, it.part(i, 0, 4));
-  for (; pixels - i >= 2; i += 2) dense_tile<2, kVectors>(d, it.part(i, 0, 2));
-  for (; i < pixels; ++i) dense_tile<1, kVectors>(d, it.part(i, 0, 1));
+  for_tiles<kAccumulators / kVectors>(
+      it.pixels, [&](auto pixels, int i) { dense_tile<pixels(), kVectors>(d, it.part(i, 0, pixels())); });
 }
 
 // Four inputs and four outputs: a vector holds several pixels, and each input is spread over the outputs of its pixel.
@@ -289,25 +279,12 @@ HWY_INLINE void dense_weights_tile(D d, const FloatPairs& pairs, ptrdiff_t step,
 }
 
 template <int kVectors, class D>
-HWY_INLINE void dense_weights_columns(D d, FloatPairs pairs, int ci, ptrdiff_t step, int co, float* gradients) {
-  constexpr int kInputs = kAccumulators / kVectors;
-  int k = 0;
-  const auto advance = [&](int inputs) {
-    pairs.in.pixels += inputs;
-    gradients += static_cast<ptrdiff_t>(inputs) * co;
-  };
-  for (; ci - k >= kInputs && !(kInputs == 6 && ci - k == 8); k += kInputs) {
-    dense_weights_tile<kInputs, kVectors>(d, pairs, step, co, gradients);
-    advance(kInputs);
-  }
-  for (; ci - k >= 4; k += 4) {
-    dense_weights_tile<4, kVectors>(d, pairs, step, co, gradients);
-    advance(4);
-  }
-  for (; k < ci; ++k) {
-    dense_weights_tile<1, kVectors>(d, pairs, step, co, gradients);
-    advance(1);
-  }
+HWY_INLINE void dense_weights_columns(D d, const FloatPairs& pairs, int ci, ptrdiff_t step, int co, float* gradients) {
+  for_tiles<kAccumulators / kVectors>(ci, [&](auto inputs, int k) {
+    FloatPairs seen = pairs;
+    seen.in.pixels += k;
+    dense_weights_tile<inputs(), kVectors>(d, seen, step, co, gradients + static_cast<ptrdiff_t>(k) * co);
+  });
 }
 
 // Four inputs and four outputs, as in dense_quads().

@@ -109,11 +109,8 @@ HWY_INLINE void pair_tile(D d, const DenseOf<Half, To>& it) {
 
 template <int kVectors, class D, class Half, class To>
 HWY_INLINE void pair_columns(D d, const DenseOf<Half, To>& it) {
-  constexpr int kPixels = kAccumulators / kVectors;
-  int i = 0;
-  for (; it.pixels - i >= kPixels; i += kPixels) pair_tile<kPixels, kVectors>(d, it.part(i, 0, kPixels));
-  for (; it.pixels - i >= 4; i += 4) pair_tile<4, kVectors>(d, it.part(i, 0, 4));
-  for (; i < it.pixels; ++i) pair_tile<1, kVectors>(d, it.part(i, 0, 1));
+  for_tiles<kAccumulators / kVectors>(
+      it.pixels, [&](auto pixels, int i) { pair_tile<pixels(), kVectors>(d, it.part(i, 0, pixels())); });
 }
 
 template <class Half, class To>
@@ -213,13 +210,9 @@ HWY_INLINE void pair_weights_tile(D d, const PixelPairs& in, int k, const PixelP
 template <int kVectors, class Half, class D>
 HWY_INLINE void pair_weights_columns(D d, const PixelPairs& in, int inputs, const PixelPairs& gradient, int o, int co,
                                      float* gradients) {
-  constexpr int kInputs = kAccumulators / kVectors;
-  int k = 0;
-  const auto at = [&] { return gradients + static_cast<ptrdiff_t>(k) * co; };
-  for (; inputs - k >= kInputs; k += kInputs)
-    pair_weights_tile<kInputs, kVectors, Half>(d, in, k, gradient, o, co, at());
-  for (; inputs - k >= 4; k += 4) pair_weights_tile<4, kVectors, Half>(d, in, k, gradient, o, co, at());
-  for (; k < inputs; ++k) pair_weights_tile<1, kVectors, Half>(d, in, k, gradient, o, co, at());
+  for_tiles<kAccumulators / kVectors>(inputs, [&](auto together, int k) {
+    pair_weights_tile<together(), kVectors, Half>(d, in, k, gradient, o, co, gradients + static_cast<ptrdiff_t>(k) * co);
+  });
 }
 
 // A block of inputs and outputs, both at most kPairChannels; rows of the gradients are `co` floats apart.

@@ -9,6 +9,8 @@
 
 #include <hwy/highway.h>
 
+#include <type_traits>
+
 #include "nascent/kernels/numbers.h"
 
 #ifndef NASCENT_UNROLL
@@ -40,6 +42,25 @@ HWY_INLINE void for_blocks(int c, Body body, int b = 0) {
   if constexpr (kWide > 4) {
     if (b + 4 <= c) body(hn::CappedTag<float, 4>(), b);
   }
+}
+
+// Calls body(size, at) for tiles of so many, kMost at a time and the rest in powers of two: a tile of few leaves the
+// multipliers waiting for its sums.
+template <int kMost, class Body>
+HWY_INLINE void for_tiles(int count, Body body) {
+  int at = 0;
+  const auto tiles = [&](auto size) {
+    if constexpr (size() <= kMost) {
+      // Eight is better as four and four than as six and two.
+      for (; count - at >= size() && !(size() == 6 && count - at == 8); at += size()) body(size, at);
+    }
+  };
+  tiles(std::integral_constant<int, kMost>());
+  tiles(std::integral_constant<int, 16>());
+  tiles(std::integral_constant<int, 8>());
+  tiles(std::integral_constant<int, 4>());
+  tiles(std::integral_constant<int, 2>());
+  tiles(std::integral_constant<int, 1>());
 }
 
 // ---- numbers of either kind: loads widen, stores round
