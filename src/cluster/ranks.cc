@@ -1,6 +1,7 @@
 #include "nascent/cluster/ranks.h"
 
 #include <algorithm>
+#include <chrono>
 #include <set>
 #include <thread>
 
@@ -55,7 +56,11 @@ int with_ranks(const std::function<int()>& program) {
   try {
     transport = join_ranks(launch);
   } catch (const Error& error) {
-    if (launch.rank == 0) log::error("{}", error.what());
+    if (launch.rank == 0) {
+      log::error("{}", error.what());
+    } else {
+      std::this_thread::sleep_for(std::chrono::seconds(1));  // launchers end all when one fails: rank 0 is to speak first
+    }
     return 2;
   }
   Member member(std::move(transport));
