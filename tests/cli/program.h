@@ -149,6 +149,7 @@ class ProgramTest : public testing::Test {
     const std::string messages = path("said.txt");
     const pid_t child = fork();
     if (child == 0) {
+      ::signal(signal, SIG_DFL);  // ignored where the tests run by nohup
       [[maybe_unused]] FILE* quiet = freopen(messages.c_str(), "w", stderr);
       quiet = freopen("/dev/null", "w", stdout);
       execv(argv[0], argv.data());
