@@ -329,6 +329,7 @@ TEST_F(AnalyzeTest, RankReadsColumns) {
   for (const char* file : {"rank.svg", "rank.png", "rank-2.png"}) EXPECT_TRUE(std::filesystem::exists(path(file)));
   refused({"analyze", "rank", path("scores.csv"), "--truth", "truth", "--plot", path("rank.png")}, "must end in .svg");
   refused({"analyze", "rank", path("scores.csv"), "--truth", "truht"}, "Did you mean 'truth'?");
+  refused({"analyze", "rank", path("scores.csv"), "--truth", "truth", "--lower", "eror"}, "Did you mean 'error'?");
   write_file(path("constant.csv"), "truth,flat\n1,5\n2,5\n3,5\n");
   const ProgramOutput flat = at_once({"analyze", "rank", path("constant.csv"), "--truth", "truth"});
   EXPECT_THAT(flat.out, HasSubstr("Spearman undefined, Pearson undefined, Kendall undefined,"));
@@ -406,8 +407,25 @@ TEST_F(AnalyzeTest, RankAsksASupernet) {
   EXPECT_NEAR(some[0]["spearman"].get<double>(), 1, 1e-12);  // the guess
   EXPECT_EQ(some[1]["architectures"], 4);
   for (const auto& [name, value] : shared_of()) EXPECT_EQ(value, by_name.at(name)) << name;
-  refused({"analyze", "rank", path("cells.csv"), "--truth", "guess", "--supernet", path("supernet")},
-          "name it with --table");
+  // Without a table, the file says which architectures there are.
+  const Json alone = json_of({"analyze", "rank", path("cells.csv"), "--truth", "guess", "--supernet", path("supernet"),
+                              "--values", path("values.csv")})["agreement"];
+  ASSERT_EQ(alone.size(), 1u);
+  EXPECT_EQ(alone[0], [&] {
+    write_file(path("known.csv"), bytes("values.csv"));
+    return json_of({"analyze", "rank", path("known.csv"), "--truth", "guess"})["agreement"][0];
+  }());
+  EXPECT_EQ(shared_of().size(), 4u);
+  for (const auto& [name, value] : shared_of()) EXPECT_EQ(value, by_name.at(name)) << name;
+  // What is missing is said at once.
+  const Words ask = {"--truth", "guess", "--supernet", path("supernet")};
+  refused(with({"analyze", "rank"}, ask), "a CSV file with a line for each, or --table TABLE");
+  refused(with({"analyze", "rank", path("cells.csv"), "--architecture", "cell"}, ask), "name it with --architecture");
+  refused(with({"analyze", "rank", path("cells.csv"), "--estimates", "gess"}, ask), "There is no column 'gess'");
+  refused({"analyze", "rank", path("cells.csv"), "--truth", "guess", "--estimates", "shared_weights"},
+          "--supernet RUN");
+  write_file(path("mixed.csv"), cells + "darts-v2,9\n");
+  refused(with({"analyze", "rank", path("mixed.csv")}, ask), "a supernet has one space");
   refused({"analyze", "rank", "--table", path("toy.table"), "--truth", "toy_test12", "--supernet", path("nowhere")},
           "nowhere");
 }
