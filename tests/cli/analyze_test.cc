@@ -317,6 +317,25 @@ TEST_F(AnalyzeTest, VariantsAreGenotypesThatAreReadBack) {
               HasSubstr("name,kind,share,normal_width,normal_depth,reduce_width,reduce_depth,parameters"));
 }
 
+// As for topology, the answer may stand behind the flag; it was taken for a second genotype.
+TEST_F(AnalyzeTest, RepeatIsAnsweredAlikeByEveryVerb) {
+  const auto variants = [](const Words& more) {
+    return at_once(with({"analyze", "variants", "darts-v2", "--connections", "3", "--json"}, more)).out;
+  };
+  const std::string no = variants({"--no-repeat"}), yes = variants({});
+  EXPECT_THAT(yes, HasSubstr("\"space\": \"cells\""));
+  EXPECT_THAT(no, AllOf(HasSubstr("\"space\": \"darts\""), Not(HasSubstr("\"cells\""))));
+  EXPECT_EQ(variants({"--repeat", "no"}), no);
+  EXPECT_EQ(variants({"--repeat=no"}), no);
+  EXPECT_EQ(variants({"--variants.repeat", "off"}), no);
+  EXPECT_EQ(variants({"--no-repeat", "--repeat", "yes"}), yes);
+  for (const char* verb : {"convergence", "generalisation"}) {
+    refused(analysis(verb, {}, "x", {"--repeat", "no"}), "A genotype was expected");
+  }
+  const Json wirings = Json::parse(at_once({"analyze", "topology", "nasnet", "--repeat", "no", "--json"}).out);
+  EXPECT_EQ(wirings["cells"][0]["wirings"], 2700);
+}
+
 TEST_F(AnalyzeTest, RankReadsColumns) {
   write_file(path("scores.csv"), "name,truth,good,error\na,1,2,9\nb,2,3,7\nc,3,5,8\nd,4,9,1\ne,5,11,0\n");
   const Json result = json_of({"analyze", "rank", path("scores.csv"), "--truth", "truth", "--lower", "error", "--plot",
