@@ -36,6 +36,11 @@ class AnalyzeTest : public ProgramTest {
         with(with({"analyze", verb}, models), {"--out", path(out), "--checkpoint-steps", "1", "--threads", "1"}), more);
   }
   std::string bytes(const std::string& name) const { return read_file(path(name)); }
+  static size_t occurrences(const std::string& text, const std::string& what) {
+    size_t found = 0;
+    for (size_t at = text.find(what); at != std::string::npos; at = text.find(what, at + 1)) ++found;
+    return found;
+  }
 
   static void refused(const Words& words, const std::string& reason) {
     const ProgramOutput output = at_once(words);
@@ -84,13 +89,8 @@ TEST_F(AnalyzeTest, TheCentreOfALandscapeIsWhatEvalSays) {
     EXPECT_TRUE(std::filesystem::exists(path(fmt::format("run/model-1-{}.png", picture)))) << picture;
   }
   // What the page draws is closed again.
-  const auto count = [&](const std::string& what) {
-    size_t found = 0;
-    for (size_t at = report.find(what); at != std::string::npos; at = report.find(what, at + 1)) ++found;
-    return found;
-  };
-  EXPECT_EQ(count("<svg"), count("</svg>"));
-  EXPECT_GT(count("<svg"), 4u);
+  EXPECT_EQ(occurrences(report, "<svg"), occurrences(report, "</svg>"));
+  EXPECT_GT(occurrences(report, "<svg"), 4u);
 }
 
 TEST_F(AnalyzeTest, AKilledLandscapeEndsInTheSameBytes) {
@@ -302,6 +302,17 @@ TEST_F(AnalyzeTest, TopologyDrawsAndCounts) {
   EXPECT_EQ(result["cells"][0]["wirings"], 180.0);
   EXPECT_NEAR(result["cells"][0]["share"].get<double>(), 13.0 / 180, 1e-12);
   EXPECT_THAT(bytes("cells.csv"), HasSubstr("darts-v2,normal,3.5,3,1.5,4.0,2,5,"));
+  // The picture, with every cell under its own title, and the same numbers beside it.
+  json_of({"analyze", "topology", "darts-v2", "snas", "--plot", path("drawn.svg")});
+  for (const char* title : {"darts&#45;v2 normal: 3.5c, 3", "darts&#45;v2 reduce: 2.5c, 3", "snas normal: 4c, 2"}) {
+    EXPECT_THAT(bytes("drawn.svg"), HasSubstr(title));
+  }
+  EXPECT_EQ(occurrences(bytes("drawn.svg"), "class=\"edge\""),
+            48u);  // four cells of eight edges, and four to the output
+  EXPECT_EQ(bytes("drawn.csv"), bytes("cells.csv"));
+  json_of({"analyze", "topology", "darts-v2", "--plot", path("drawn.png")});
+  EXPECT_TRUE(bytes("drawn.png").starts_with("\x89PNG"));
+  refused({"analyze", "topology", "darts-v2", "--plot", path("drawn.jpg")}, "must end in .svg, .png or .pdf");
 }
 
 TEST_F(AnalyzeTest, VariantsAreGenotypesThatAreReadBack) {
@@ -372,6 +383,8 @@ TEST_F(AnalyzeTest, ComparesRowsOfRuns) {
   EXPECT_EQ(result["rows"][1]["p"], 0.125);  // 2 of 16 ways
   EXPECT_EQ(result["rows"][1]["test"], "paired");
   EXPECT_THAT(bytes("rows.svg"), HasSubstr("</svg>"));
+  EXPECT_THAT(bytes("rows-means.csv"), HasSubstr("\nb,4,3.625,"));
+  refused({"analyze", "compare", path("runs.csv"), "--plot", path("rows.png")}, "must end in .svg");
   const ProgramOutput checked = at_once({"analyze", "compare", path("runs.csv"), "--check", path("runs.csv")});
   EXPECT_THAT(checked.out, HasSubstr("the same as before"));
   write_file(path("one.csv"), "row,seed,value\na,1,1\n");
