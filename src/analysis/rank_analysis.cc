@@ -49,7 +49,12 @@ RankColumns columns_of(const std::vector<CsvRow>& rows) {
   return columns;
 }
 
-// What the lines of the file call their architectures.
+bool is_file(const std::filesystem::path& path) {
+  std::error_code none;  // a text that is too long for a name is none
+  return std::filesystem::is_regular_file(path, none);
+}
+
+// What the lines of the file call their architectures; files and folders may be named from where the file is.
 std::vector<std::string> architectures_of(const std::vector<CsvRow>& rows, const RankAnalysisOptions& options) {
   const std::vector<std::string>& names = rows[0].fields;
   const auto place = std::find(names.begin(), names.end(), options.architecture);
@@ -57,8 +62,12 @@ std::vector<std::string> architectures_of(const std::vector<CsvRow>& rows, const
     fail("{} has no column '{}' to look architectures up by; name it with --architecture.", options.file,
          options.architecture);
   }
+  const auto from_there = [folder = std::filesystem::path(options.file).parent_path()](const std::string& name) {
+    const auto path = folder / name;
+    return is_file(path) || is_file(path / "genotype.json") ? path.string() : name;
+  };
   std::vector<std::string> found;
-  for (size_t r = 1; r < rows.size(); ++r) found.push_back(rows[r].fields[place - names.begin()]);
+  for (size_t r = 1; r < rows.size(); ++r) found.push_back(from_there(rows[r].fields[place - names.begin()]));
   return found;
 }
 

@@ -150,6 +150,18 @@ TEST_F(AnalyzeTest, AKilledConvergenceEndsInTheSameBytes) {
   }
 }
 
+// A rate at which nothing can be learnt stops its own training only.
+TEST_F(AnalyzeTest, ADivergedTrainingStopsNoOther) {
+  const Json result = json_of(analysis("convergence", {"darts-v2"}, "run",
+                                       with({"--connections", "0", "--channels", "4", "--cells", "3", "--epochs", "1",
+                                             "--rates", "1000,0.025", "--clip", "0"},
+                                            data())));
+  ASSERT_EQ(result["trainings"].size(), 2u);
+  EXPECT_EQ(result["trainings"][0]["diverged"], true);
+  EXPECT_EQ(result["trainings"][1]["diverged"], false);
+  EXPECT_GT(result["trainings"][1]["mean_loss"].get<double>(), 0);
+}
+
 TEST_F(AnalyzeTest, AKilledLineEndsInTheSameBytes) {
   expect_same_bytes_after_kill("line", {trained("first"), trained("second", {"--seed", "2"})},
                                {"--points", "41", "--images", "16"}, {"line.csv", "line.svg", "result.json"});
@@ -270,7 +282,7 @@ TEST_F(AnalyzeTest, MistakesAreExplained) {
   refused(analysis("variance", {model}, "x", {"--norms", "batch"}), "need running statistics");
   refused({"analyze", "theory", "lipshitz"}, "Did you mean 'lipschitz'?");
   refused({"analyze", "topology"}, "either genotypes or --table TABLE");
-  refused({"analyze", "variants", "nasbench101:1"}, "nasbench101");
+  refused({"analyze", "variants", "nasbench101:1"}, "operations stand on nodes");
   refused({"analyze", "variants", "nasbench201:7"}, "cells have 1 input");
   refused({"analyze", "rank", path("nowhere.csv"), "--truth", "a"}, "nowhere.csv");
   refused({"analyze", "rank"}, "--truth COLUMN is missing");
@@ -449,6 +461,17 @@ TEST_F(AnalyzeTest, RankAsksASupernet) {
   }());
   EXPECT_EQ(shared_of().size(), 4u);
   for (const auto& [name, value] : shared_of()) EXPECT_EQ(value, by_name.at(name)) << name;
+  // Files beside the CSV file are named from there.
+  std::string files = "arch,guess\n";
+  for (int i = 0; i < 8; i += 2) {
+    const std::string file = fmt::format("cell{}.json", i);
+    write_file(path(file), to_text(space->at(1900.0 * i + 7), "json"));
+    files += fmt::format("{},{}\n", file, i);
+  }
+  write_file(path("files.csv"), files);
+  EXPECT_EQ(json_of({"analyze", "rank", path("files.csv"), "--truth", "guess", "--supernet",
+                     path("supernet")})["agreement"][0],
+            alone[0]);
   // What is missing is said at once.
   const Words ask = {"--truth", "guess", "--supernet", path("supernet")};
   refused(with({"analyze", "rank"}, ask), "a CSV file with a line for each, or --table TABLE");
