@@ -88,6 +88,10 @@ TEST_F(AnalyzeTest, TheCentreOfALandscapeIsWhatEvalSays) {
     EXPECT_THAT(bytes(fmt::format("run/model-1-{}.svg", picture)), HasSubstr("norms running")) << picture;
     EXPECT_TRUE(std::filesystem::exists(path(fmt::format("run/model-1-{}.png", picture)))) << picture;
   }
+  // Contours, heat map and surface of each; that of the log-loss is a picture of its own.
+  for (const char* picture : {"loss-2", "loss-3", "log-loss-2", "accuracy-2", "accuracy-3"}) {
+    EXPECT_TRUE(std::filesystem::exists(path(fmt::format("run/model-1-{}.png", picture)))) << picture;
+  }
   // What the page draws is closed again.
   EXPECT_EQ(occurrences(report, "<svg"), occurrences(report, "</svg>"));
   EXPECT_GT(occurrences(report, "<svg"), 4u);
