@@ -31,6 +31,8 @@ void read_curves(const std::filesystem::path& folder, TrainedVariant& trained) {
   trained.loss = series("loss");
   trained.top1 = series("top1");
   if (!trained.top1.empty()) trained.final_top1 = trained.top1.back().second;
+  // Weights can be finite and the test loss not; an epoch then has an accuracy, and no loss.
+  if (trained.loss.size() < trained.top1.size()) trained.diverged = true;
 }
 
 // How run_job() ends where a loss or gradient is not finite.
