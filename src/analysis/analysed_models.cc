@@ -5,6 +5,7 @@
 
 #include "nascent/core/error.h"
 #include "nascent/core/files.h"
+#include "nascent/core/framed_file.h"
 #include "nascent/core/log.h"
 #include "nascent/train/model_data.h"
 
@@ -76,7 +77,7 @@ std::string AnalysedModels::digest() const {
 }
 
 std::string AnalysedModels::digest_of(size_t model) const {
-  return fmt::format("{:08x}", crc32(read_file(models[model].path)));
+  return digest_of_framed_file(read_file(models[model].path));
 }
 
 ImageBatches AnalysedModels::calibration(bool wanted, int images) const {

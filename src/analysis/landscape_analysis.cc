@@ -8,6 +8,7 @@
 #include "nascent/analysis/analysed_models.h"
 #include "nascent/analysis/job_sequence.h"
 #include "nascent/analysis/landscape_pictures.h"
+#include "nascent/cluster/ranks.h"
 #include "nascent/core/error.h"
 #include "nascent/core/files.h"
 #include "nascent/core/log.h"
@@ -79,17 +80,20 @@ class LandscapeAnalysis {
     return std::make_shared<JobSequence>("landscape", std::move(all));
   }
 
-  // What there is to do, and how long it will take: by one point and one product.
+  // What there is to do, and how long it will take: by one point and one product. Processes share the points of grids;
+  // the products at the models are one process's.
   void say_time() const {
     const auto points = static_cast<double>(grids_->steps_to_compute());
     std::string work = fmt::format("{:.0f} points of {} images each", points, count_images(images_));
-    double seconds = points * seconds_a_point();
-    if (const double products = curvature_products(); products > 0) {
+    double shared = points * seconds_a_point(), alone = 0;
+    if (const double products = ratio_products() + spectrum_products(); products > 0) {
       work +=
           fmt::format(" and {:.0f} products with the Hessian of {} images", products, count_images(curvature_images_));
-      seconds += products * seconds_a_product();
+      const double each = seconds_a_product();
+      shared += ratio_products() * each;
+      alone = spectrum_products() * each;
     }
-    log::info("{}, about {:.1f} minutes.", work, seconds / 60);
+    log::info("{}, about {:.1f} minutes.", work, (shared / cluster::size() + alone) / 60);
   }
 
   // Once the jobs are over: of each model its tables, pictures and part of the result.
@@ -111,8 +115,12 @@ class LandscapeAnalysis {
 
   Differentiation products() const { return differentiation(options_.spectrum.products); }
 
-  double curvature_products() const {
-    double sum = ratios_ ? static_cast<double>(ratios_->steps()) * options_.spectrum.steps : 0;
+  double ratio_products() const {
+    return ratios_ ? static_cast<double>(ratios_->steps()) * options_.spectrum.steps : 0;
+  }
+
+  double spectrum_products() const {
+    double sum = 0;
     for (const auto& spectrum : spectra_) sum += static_cast<double>(spectrum->steps());
     return sum;
   }

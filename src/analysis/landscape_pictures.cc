@@ -48,12 +48,21 @@ GnuplotScript with_words(GnuplotScript script, bool surface, const std::string& 
   return script;
 }
 
-// One kind of drawing of a grid's values, and what its caption begins with.
+// A grid's values, drawn in one way or several side by side, and what the caption begins with.
 struct GridDrawing {
   std::string name, caption;
   std::vector<double> values;
   PlotScale scale;
-  bool surface = false, log = false;
+  bool maps = true, surface = false, log = false;
+
+  std::vector<Kind> kinds() const {
+    std::vector<Kind> all;
+    if (maps) all = {Kind::contour, Kind::heat};
+    if (surface) all.push_back(Kind::surface);
+    return all;
+  }
+  // A surface by itself is one that the report lets turn.
+  bool turns() const { return !maps; }
 };
 
 PicturePanel grid_panel(const LossGrid& grid, const GridScene& scene, const GridDrawing& drawing, Kind kind) {
@@ -62,7 +71,8 @@ PicturePanel grid_panel(const LossGrid& grid, const GridScene& scene, const Grid
   const GnuplotScript script = script_of(plot);
   const GnuplotScript alone = with_words(script, kind == Kind::surface, drawing.caption, scene.subtitle);
   if (kind == Kind::surface) {
-    return {scene.title, fmt::format("α to the right, β to the back; {}", scene.subtitle), "", script, alone};
+    return {drawing.turns() ? scene.title : "", fmt::format("α to the right, β to the back; {}", scene.subtitle), "",
+            script, alone};
   }
   return {kind == Kind::contour ? scene.title : scene.subtitle, "α", "β", script, alone};
 }
@@ -73,14 +83,12 @@ std::vector<ReportPicture> write_all(const std::filesystem::path& folder, const 
   for (const GridDrawing& one : drawings) {
     const std::string name = scene.file + "-" + one.name;
     std::vector<PicturePanel> panels;
-    for (const Kind kind : one.surface ? std::vector{Kind::surface} : std::vector{Kind::contour, Kind::heat}) {
-      panels.push_back(grid_panel(grid, scene, one, kind));
-    }
+    for (const Kind kind : one.kinds()) panels.push_back(grid_panel(grid, scene, one, kind));
     if (!write_picture(folder / name, panels)) return pictures;
     pictures.push_back({.group = scene.group,
                         .file = name + ".svg",
                         .caption = one.caption + " " + scene.facts,
-                        .surface = one.surface ? scene.file + ".csv" : "",
+                        .surface = one.turns() ? scene.file + ".csv" : "",
                         .log = one.log});
   }
   return pictures;
@@ -109,10 +117,10 @@ std::vector<ReportPicture> draw_landscape(const std::filesystem::path& folder, c
   write_file(folder / (scene.file + ".csv"), grid_csv(grid));
   const std::vector<double> log = logarithms(grid.loss);
   return write_all(folder, grid, scene,
-                   {{"surface", "Log-loss (base 10)", log, scales.log_loss, true, true},
-                    {"loss", "Loss", grid.loss, scales.loss},
+                   {{"surface", "Log-loss (base 10)", log, scales.log_loss, false, true, true},
+                    {"loss", "Loss", grid.loss, scales.loss, true, true},
                     {"log-loss", "Log-loss (base 10)", log, scales.log_loss},
-                    {"accuracy", "Accuracy (%)", grid.top1, scales.accuracy}});
+                    {"accuracy", "Accuracy (%)", grid.top1, scales.accuracy, true, true}});
 }
 
 QuantityScale common_scale(const std::vector<LossGrid>& grids) {
@@ -129,7 +137,7 @@ std::vector<ReportPicture> draw_quantity(const std::filesystem::path& folder, co
   const std::string caption = scale.log ? what + " (log base 10)" : what;
   return write_all(
       folder, grid, scene,
-      {{"surface", caption, values, scale.values, true, scale.log}, {"map", caption, values, scale.values}});
+      {{"surface", caption, values, scale.values, false, true, scale.log}, {"map", caption, values, scale.values}});
 }
 
 std::vector<ReportPicture> draw_density(const std::filesystem::path& folder, const SpectrumResult& found,

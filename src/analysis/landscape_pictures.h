@@ -27,8 +27,8 @@ struct LandscapeScales {
 };
 LandscapeScales common_scales(const std::vector<LossGrid>& grids);
 
-// Loss, log-loss and accuracy as contours and heat maps, and the surface of the log-loss. The table FILE.csv in any
-// case; pictures only where gnuplot runs.
+// Loss, log-loss and accuracy as contours, heat maps and surfaces. The table FILE.csv in any case; pictures only where
+// gnuplot runs.
 std::vector<ReportPicture> draw_landscape(const std::filesystem::path& folder, const LossGrid& grid,
                                           const GridScene& scene, const LandscapeScales& scales);
 

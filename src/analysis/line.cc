@@ -33,7 +33,11 @@ void LineOptions::check() const {
 
 std::vector<double> LineOptions::places() const {
   std::vector<double> all;
-  for (int i = 0; i < points; ++i) all.push_back((from * (points - 1 - i) + to * i) / (points - 1));
+  for (int i = 0; i < points; ++i) {
+    const double place = (from * (points - 1 - i) + to * i) / (points - 1);
+    // The models stand at 0 and 1, not at 1e-17 beside.
+    all.push_back(std::abs(place - std::round(place)) < 1e-12 ? std::round(place) : place);
+  }
   return all;
 }
 

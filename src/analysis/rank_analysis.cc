@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "nascent/analysis/shared_estimates.h"
+#include "nascent/core/csv_field.h"
 #include "nascent/core/error.h"
 #include "nascent/core/files.h"
 #include "nascent/core/random.h"
@@ -17,6 +18,7 @@ namespace {
 
 using RankColumns = std::vector<RankColumn>;
 
+constexpr const char* kSharedWeights = "shared_weights";
 constexpr const char* kAgreementFields =
     "estimate,architectures,spearman,spearman_p,pearson,pearson_p,kendall,kendall_p,agreement,agreement_chance,"
     "agreement_p";
@@ -47,34 +49,35 @@ RankColumns columns_of(const std::vector<CsvRow>& rows) {
   return columns;
 }
 
-// Where the table has the architectures of the file.
-std::vector<size_t> rows_in_table(const std::vector<CsvRow>& rows, const BenchmarkTable& table,
-                                  const RankAnalysisOptions& options) {
+bool is_file(const std::filesystem::path& path) {
+  std::error_code none;  // a text that is too long for a name is none
+  return std::filesystem::is_regular_file(path, none);
+}
+
+// What the lines of the file call their architectures; files and folders may be named from where the file is.
+std::vector<std::string> architectures_of(const std::vector<CsvRow>& rows, const RankAnalysisOptions& options) {
   const std::vector<std::string>& names = rows[0].fields;
   const auto place = std::find(names.begin(), names.end(), options.architecture);
   if (place == names.end()) {
     fail("{} has no column '{}' to look architectures up by; name it with --architecture.", options.file,
          options.architecture);
   }
-  std::vector<size_t> found;
-  for (size_t r = 1; r < rows.size(); ++r) {
-    found.push_back(table.row(find_genotype(rows[r].fields[place - names.begin()])));
-  }
+  const auto from_there = [folder = std::filesystem::path(options.file).parent_path()](const std::string& name) {
+    const auto path = folder / name;
+    return is_file(path) || is_file(path / "genotype.json") ? path.string() : name;
+  };
+  std::vector<std::string> found;
+  for (size_t r = 1; r < rows.size(); ++r) found.push_back(from_there(rows[r].fields[place - names.begin()]));
   return found;
 }
 
-// Shared weights, and the measures that are asked for and not in the file.
-void add_from_table(RankColumns& columns, const BenchmarkTable& table, const std::vector<size_t>& rows,
-                    const RankAnalysisOptions& options) {
-  if (!options.supernet.empty()) {
-    std::vector<Genotype> genotypes;
-    for (const size_t row : rows) genotypes.push_back(table.genotype(row));
-    columns.push_back({"shared_weights", shared_estimates(options.supernet, genotypes)});
-  }
+// Measures that are asked for and not in the file.
+void add_measures(RankColumns& columns, const BenchmarkTable& table, const std::vector<size_t>& rows,
+                  const RankAnalysisOptions& options) {
   std::vector<std::string> wanted = options.estimates;
   wanted.push_back(options.truth);
   for (const std::string& name : wanted) {
-    if (has_column(columns, name)) continue;
+    if (has_column(columns, name) || name == kSharedWeights) continue;
     const TableSeries series = table.series(parse_measure(name));
     RankColumn& column = columns.emplace_back(RankColumn{name, {}});
     for (const size_t row : rows) column.numbers.push_back(series.value(row));
@@ -87,28 +90,65 @@ std::string architecture_text(const BenchmarkTable& table, size_t row) {
   return forms.size() > 1 ? to_text(genotype, forms[1]) : fmt::format("#{}", row);
 }
 
-RankAnalysis read_columns(const RankAnalysisOptions& options) {
-  if (options.file.empty() && options.table.empty())
-    fail("nascent analyze rank: a CSV file or --table TABLE was expected.");
-  if (options.table.empty() && !options.supernet.empty())
-    fail("--supernet: architectures are looked up in a table; name it with --table.");
+// What is ranked: numbers by architecture, and the architectures where a supernet is asked about them.
+struct RankInput {
+  RankAnalysis read;
+  std::vector<Genotype> genotypes{};
+};
+
+void look_up(RankInput& input, const BenchmarkTable& table, const std::vector<size_t>& rows,
+             const RankAnalysisOptions& options) {
+  add_measures(input.read.columns, table, rows, options);
+  input.genotypes.clear();
+  input.read.architectures.clear();
+  for (const size_t row : rows) {
+    input.genotypes.push_back(table.genotype(row));
+    input.read.architectures.push_back(architecture_text(table, row));
+  }
+}
+
+// From the file, from the table, or from the file's architectures as the table has them.
+RankInput read_input(const RankAnalysisOptions& options) {
+  RankInput input{.read = {.truth = options.truth}};
   std::optional<BenchmarkTable> table;
   if (!options.table.empty()) table.emplace(options.table);
-  RankColumns columns;
-  std::vector<size_t> rows;
   if (options.file.empty()) {
-    rows = sampled_rows(*table, options);
-  } else {
-    const std::vector<CsvRow> lines = parse_csv(read_file(options.file), options.file);
-    if (lines.empty()) fail("{} is empty; a line of names and a line per architecture were expected.", options.file);
-    columns = columns_of(lines);
-    if (table) rows = rows_in_table(lines, *table, options);
+    look_up(input, *table, sampled_rows(*table, options), options);
+    return input;
   }
-  RankAnalysis read{.truth = options.truth};
-  if (table) add_from_table(columns, *table, rows, options);
-  for (const size_t row : rows) read.architectures.push_back(architecture_text(*table, row));
-  read.columns = std::move(columns);
-  return read;
+  const std::vector<CsvRow> lines = parse_csv(read_file(options.file), options.file);
+  if (lines.empty()) fail("{} is empty; a line of names and a line per architecture were expected.", options.file);
+  input.read.columns = columns_of(lines);
+  if (!table && options.supernet.empty()) return input;
+  input.read.architectures = architectures_of(lines, options);
+  // Names, which now stand by themselves.
+  std::erase_if(input.read.columns, [&](const RankColumn& column) { return column.name == options.architecture; });
+  for (const std::string& name : input.read.architectures) input.genotypes.push_back(find_genotype(name));
+  if (!table) return input;
+  std::vector<size_t> rows;
+  for (const Genotype& genotype : input.genotypes) rows.push_back(table->row(genotype));
+  look_up(input, *table, rows, options);
+  return input;
+}
+
+RankAnalysis read_columns(const RankAnalysisOptions& options) {
+  if (options.file.empty() && options.table.empty()) {
+    fail(
+        "nascent analyze rank: architectures and their truth were expected: a CSV file with a line for each, or "
+        "--table TABLE.");
+  }
+  RankInput input = read_input(options);
+  RankColumns& columns = input.read.columns;
+  if (options.supernet.empty()) return input.read;
+  std::erase_if(columns,
+                [](const RankColumn& column) { return column.name == kSharedWeights; });  // of another supernet
+  // What is missing is said before minutes of evaluation.
+  for (const std::string& name : options.estimates) {
+    if (name != kSharedWeights) input.read.column(name);
+  }
+  if (options.truth != kSharedWeights) input.read.column(options.truth);
+  columns.push_back({kSharedWeights, shared_estimates(options.supernet, input.genotypes)});
+  return input.read;
 }
 
 std::vector<std::string> estimates_among(const RankColumns& columns, const RankAnalysisOptions& options) {
@@ -144,8 +184,8 @@ void RankAnalysisOptions::declare(OptionTable& options) {
               "columns in which lower is better (errors, losses, condition numbers), including the truth");
   section.add("architecture", architecture, "column of the file that names the architecture");
   section.add("supernet", supernet,
-              "folder of a finished one-shot search: accuracies with its shared weights become the column "
-              "'shared_weights'");
+              "folder of a finished one-shot search: accuracies of the file's or table's architectures with its shared "
+              "weights become the column 'shared_weights'");
   section.add("sample", sample, "without a file: number of random architectures to take from the table; 0: all")
       .at_least(0);
   section.add("share", rank.share, "fraction of the architectures that agreement-k counts as best").range(0.001, 1);
@@ -164,7 +204,8 @@ const RankColumn& RankAnalysis::column(const std::string& name) const {
     if (known.name == name) return known;
     names.push_back(known.name);
   }
-  fail("There is no column '{}'.{} There are: {}.", name, suggestion(name, names), join(names, ", "));
+  fail("There is no column '{}'.{}{} There are: {}.", name, suggestion(name, names),
+       name == kSharedWeights ? " It comes from a finished one-shot search: --supernet RUN." : "", join(names, ", "));
 }
 
 RankAnalysis analyse_rank(const RankAnalysisOptions& options) {
@@ -172,6 +213,7 @@ RankAnalysis analyse_rank(const RankAnalysisOptions& options) {
   if (!options.plot.empty() && !options.plot.ends_with(".svg"))
     fail("--plot {}: the name must end in .svg.", options.plot);
   RankAnalysis analysis = read_columns(options);
+  for (const std::string& name : options.lower) analysis.column(name);
   for (auto& [name, numbers] : analysis.columns) {
     if (std::count(options.lower.begin(), options.lower.end(), name) == 0) continue;
     for (double& number : numbers) number = -number;
@@ -207,22 +249,16 @@ std::string agreement_csv(const RankAnalysis& analysis) {
 }
 
 std::string columns_csv(const RankAnalysis& analysis) {
-  // A column of names is no column of numbers.
-  const auto is_shown = [&](const RankColumn& column) {
-    return analysis.architectures.empty() || column.name != "arch";
-  };
   std::vector<std::string> names;
   if (!analysis.architectures.empty()) names.emplace_back("arch");
-  for (const RankColumn& column : analysis.columns) {
-    if (is_shown(column)) names.push_back(column.name);
-  }
+  for (const RankColumn& column : analysis.columns) names.push_back(column.name);
   std::string text = fmt::format("{}\n", join(names, ","));
   for (size_t row = 0; row < analysis.columns.front().numbers.size(); ++row) {
     std::vector<std::string> fields;
-    if (!analysis.architectures.empty()) fields.push_back(analysis.architectures[row]);
+    if (!analysis.architectures.empty()) fields.push_back(csv_field(analysis.architectures[row]));
     for (const RankColumn& column : analysis.columns) {
-      const std::vector<double>& numbers = column.numbers;
-      if (is_shown(column)) fields.push_back(std::isnan(numbers[row]) ? "" : fmt::format("{}", numbers[row]));
+      const double number = column.numbers[row];
+      fields.push_back(std::isnan(number) ? "" : fmt::format("{}", number));
     }
     text += fmt::format("{}\n", join(fields, ","));
   }

@@ -89,6 +89,8 @@ void draw(const RowComparison& comparison, const RowComparisonOptions& options) 
                          row.row.name == comparison.reference});
   }
   write_file(options.plot, draw_intervals(plot));
+  const auto stem = std::filesystem::path(options.plot).replace_extension();
+  write_file(stem.string() + "-means.csv", comparison_csv(comparison));
 }
 
 }  // namespace
@@ -102,7 +104,7 @@ void RowComparisonOptions::declare(OptionTable& table) {
       .range(100, 10000000);
   section.add("seed", seed, "random seed of the resamples").at_least(0);
   section.add("csv", csv, "write the means, intervals and tests to this file");
-  section.add("plot", plot, "plot the means with their intervals to this .svg file");
+  section.add("plot", plot, "plot the means with their intervals to this .svg file, with a -means.csv beside it");
 }
 
 std::vector<double> ExperimentRow::values() const {
@@ -172,6 +174,8 @@ std::vector<CheckedRun> check_runs(const std::vector<ExperimentRow>& rows, const
 }
 
 RowComparison compare_rows(const RowComparisonOptions& options) {
+  if (!options.plot.empty() && !options.plot.ends_with(".svg"))
+    fail("--plot {}: the name must end in .svg.", options.plot);
   const std::vector<ExperimentRow> rows = read_rows(options.file, options.value);
   RowComparison comparison = compare_rows(rows, options.reference, options.resampling());
   if (!options.check.empty()) comparison.checked = check_runs(rows, read_rows(options.check, options.value));

@@ -13,6 +13,11 @@ std::vector<double> shared_estimates(const std::string& run, const std::vector<G
   SearchOptions options;
   options.space = genotypes.front().space;
   options.judging.supernet = run;
+  for (const Genotype& genotype : genotypes) {
+    if (genotype.space == options.space) continue;
+    fail("{}: a supernet has one space, but there are architectures of '{}' and of '{}'.", run, options.space,
+         genotype.space);
+  }
   const Problem problem(options);
   const auto judge = Judge::Registry::instance().make("shared", problem);
   std::vector<double> estimates;

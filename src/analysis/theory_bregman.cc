@@ -75,7 +75,7 @@ void check_theorem(const Start& start, double epsilon, const RandomStream& rando
   claim.add(sum / static_cast<double>(looked), epsilon);
 }
 
-// Steps until the stationarity falls below `target`; -1: not within the limit.
+// Steps until the stationarity falls below `target`, 4000 at most.
 double steps_to(const Start& start, double target, bool exponentiated, RandomStream random) {
   MixturePoint point = start.point;
   for (int t = 0; t < 4000; ++t) {

@@ -69,6 +69,7 @@ void draw_comparison(const std::vector<ComparedCell>& cells, const std::filesyst
   const auto picture = draw_cells(titled, extension.substr(1));
   if (!picture) fail("--plot: graphviz's dot, gvpack and neato did not run; install the package graphviz.");
   write_file(file, *picture);
+  write_file(std::filesystem::path(file).replace_extension(".csv"), comparison_csv(cells));
 }
 
 }  // namespace nascent

@@ -24,7 +24,8 @@ std::vector<ComparedCell> compare_topologies(const std::vector<std::string>& gen
 
 // "genotype,cell,width,depth,least_width,..." by line.
 std::string comparison_csv(const std::vector<ComparedCell>& cells);
-// Inputs left, nodes, output right, titled "darts-v2 normal: 3.5c, 3"; the file's ending says the format.
+// Inputs left, nodes, output right, titled "darts-v2 normal: 3.5c, 3"; the file's ending says the format, and the
+// table stands beside it.
 void draw_comparison(const std::vector<ComparedCell>& cells, const std::filesystem::path& file);
 
 }  // namespace nascent

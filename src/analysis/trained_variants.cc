@@ -31,6 +31,8 @@ void read_curves(const std::filesystem::path& folder, TrainedVariant& trained) {
   trained.loss = series("loss");
   trained.top1 = series("top1");
   if (!trained.top1.empty()) trained.final_top1 = trained.top1.back().second;
+  // Weights can be finite and the test loss not; an epoch then has an accuracy, and no loss.
+  if (trained.loss.size() < trained.top1.size()) trained.diverged = true;
 }
 
 // How run_job() ends where a loss or gradient is not finite.
@@ -280,12 +282,13 @@ BarPlot generalisation_bars(const std::vector<TrainedVariant>& trained, const st
 }
 
 std::string trained_csv(const std::vector<TrainedVariant>& trained, double accuracy) {
-  std::string text = "base,variant,kind,width,depth,rate,seed,final_top1,epochs_to_accuracy,mean_loss,diverged\n";
+  std::string text =
+      "base,variant,kind,width,depth,rate,seed,final_top1,epochs_to_accuracy,mean_loss,diverged,folder\n";
+  const auto known = [](double number) { return std::isnan(number) ? "" : fmt::format("{:.6g}", number); };
   for (const TrainedVariant& one : trained) {
-    text += fmt::format("{},{},{},{},{},{:g},{},{:.4f},{},{:.6g},{}\n", one.base, one.variant.name, one.variant.kind,
+    text += fmt::format("{},{},{},{},{},{:g},{},{:.4f},{},{},{},{}\n", one.base, one.variant.name, one.variant.kind,
                         one.variant.topology.width, one.variant.topology.depth, one.rate, one.seed, one.final_top1,
-                        std::isnan(one.epochs_to(accuracy)) ? "" : fmt::format("{:g}", one.epochs_to(accuracy)),
-                        one.loss_area(), one.diverged ? 1 : 0);
+                        known(one.epochs_to(accuracy)), known(one.loss_area()), one.diverged ? 1 : 0, one.folder);
   }
   return text;
 }

@@ -16,12 +16,16 @@ using Change = std::function<CellGenotype(const CellGenotype&)>;
 
 void check_cells(const std::string& name, const Genotype& genotype) {
   for (const CellGenotype& cell : genotype.cells) {
+    for (const GenotypeNode& node : cell.nodes) {
+      if (!node.op.empty()) {
+        fail(
+            "{}: in the space '{}' operations stand on nodes, but variants need them on edges, as in DARTS and NASNet.",
+            name, genotype.space);
+      }
+    }
     if (cell.inputs != 2) {
       fail("{}: its cells have {} input, but variants are made of cells with two, as those of DARTS and NASNet.", name,
            cell.inputs);
-    }
-    for (const GenotypeNode& node : cell.nodes) {
-      if (!node.op.empty()) fail("{}: its operations stand on nodes, but variants need them on edges.", name);
     }
   }
 }

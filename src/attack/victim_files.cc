@@ -7,6 +7,7 @@
 
 #include "nascent/core/error.h"
 #include "nascent/core/files.h"
+#include "nascent/core/framed_file.h"
 #include "nascent/core/random.h"
 #include "nascent/core/text.h"
 #include "nascent/data/loader.h"
@@ -227,7 +228,7 @@ std::string VictimFiles::digest(const PixelImages& images) const {
     return crc32({static_cast<const char*>(tensor.data_ptr()), tensor.nbytes()});
   };
   std::string all = fmt::format("{:08x} {:08x}", sum_of(pixels), sum_of(labels));
-  for (const File& file : files_) all += fmt::format(" {:08x}", crc32(read_file(file.path)));
+  for (const File& file : files_) all += " " + digest_of_framed_file(read_file(file.path));
   return all;
 }
 

@@ -19,7 +19,7 @@ class AnalyzeTopologyVerb : public Verb {
     section.add("measures", measures_, "columns of the table to compare width and depth with");
     section.add("repeat", repeat_, "whether the wirings compared with may use an input twice")
         .one_of({"space", "yes", "no"});
-    section.add("plot", plot_, "draw the cells side by side to this .svg, .png or .pdf file");
+    section.add("plot", plot_, "draw the cells side by side to this .svg, .png or .pdf file, with a .csv beside it");
     section.add("csv", csv_, "write the table to this file");
   }
 

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <iostream>
 #include <new>
+#include <set>
 
 #include "nascent/cli/help.h"
 #include "nascent/cli/leads.h"
@@ -115,6 +116,20 @@ void refuse_arguments(const Verb& verb, const Invocation& invocation) {
        join(invocation.arguments, " "), recipe ? fmt::format(" Did you mean --recipe {}?", word) : "", invocation.verb);
 }
 
+// "--repeat no" is "--repeat=no": no verb takes such a word for an argument.
+void attach_answers(OptionTable& table, std::vector<std::string>& words) {
+  static const std::set<std::string> kAnswers = {"yes", "no", "true", "false", "on", "off"};
+  std::set<std::string> flags;
+  for (auto& option : table.options()) {
+    if (option.is_flag()) flags.insert({table.flag(option), "--" + option.key()});
+  }
+  for (size_t i = 0; i + 1 < words.size(); ++i) {
+    if (!flags.contains(words[i]) || !kAnswers.contains(words[i + 1])) continue;
+    words[i] += "=" + words[i + 1];
+    words.erase(words.begin() + static_cast<std::ptrdiff_t>(i) + 1);
+  }
+}
+
 // CLI11's texts speak of its own types.
 void parse_words(CLI::App& app, const std::string& verb, std::vector<std::string> words) {
   std::reverse(words.begin(), words.end());  // CLI11 takes them last first
@@ -194,6 +209,7 @@ int run_verb(const std::string& name, std::vector<std::string> words) {
                      : add_value(app, option, table.flag(option), request);
   }
   const bool asks_for_help = words == std::vector<std::string>{"help"};
+  attach_answers(table, words);
   parse_words(app, name, std::move(words));
   take_positionals(app, invocation);
   if (request.help || asks_for_help) {

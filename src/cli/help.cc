@@ -126,7 +126,7 @@ std::string options_reference() {
       "Every option has one key, `section.name`: in a TOML file it stands under `[section]`, on the command line it is "
       "the flag below "
       "(or `--section.name`), and `--set section.name=value` works everywhere. Yes/no options are flags: `--name`, "
-      "`--no-name`.\n\n";
+      "`--no-name`, or `--name no`.\n\n";
   for (const auto& [name, entry] : Verb::Registry::instance().entries()) {
     const auto verb = entry.make();
     OptionTable table;

@@ -1,5 +1,6 @@
 #include "nascent/core/framed_file.h"
 
+#include <algorithm>
 #include <bit>
 #include <cstring>
 
@@ -76,6 +77,10 @@ std::string FramedFileWriter::finish() && {
   const uint32_t sum = crc32(bytes_);
   bytes_.append(reinterpret_cast<const char*>(&sum), sizeof(sum));
   return std::move(bytes_);
+}
+
+std::string digest_of_framed_file(std::string_view bytes) {
+  return fmt::format("{:08x}", crc32(bytes.substr(0, bytes.size() - std::min(bytes.size(), sizeof(uint32_t)))));
 }
 
 FramedFile read_framed_file(const FileFormat& format, std::string_view bytes, const std::string& origin) {

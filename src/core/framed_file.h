@@ -43,4 +43,8 @@ struct FramedFile {
 // An Error names `origin` and what is wrong: magic, version, length or checksum.
 FramedFile read_framed_file(const FileFormat& format, std::string_view bytes, const std::string& origin);
 
+// What tells one framed file from another: the checksum that it ends with. The checksum of all its bytes would not:
+// that is one and the same number for whatever ends with its own.
+std::string digest_of_framed_file(std::string_view bytes);
+
 }  // namespace nascent

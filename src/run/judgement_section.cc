@@ -74,7 +74,9 @@ std::string confusion_list(const std::vector<std::string>& names, const Counts& 
   return html::table({"class", "most often predicted as", "images"}, rows);
 }
 
+// A network whose outputs are not finite has confusions, but no probabilities.
 std::string calibration(const Json& judgement) {
+  if (!judgement.at("calibration_error").is_number()) return "<p>The probabilities are not finite.</p>\n";
   return fmt::format(
       "<figure><figcaption>Reliability <span class=\"by\">accuracy by confidence; the dashed line is perfect "
       "calibration</span></figcaption>\n{}</figure>\n<p>Expected calibration error: {:.2f} points.</p>\n",
@@ -82,9 +84,10 @@ std::string calibration(const Json& judgement) {
 }
 
 std::string mistake_figure(const Json& mistake) {
-  const std::string text =
-      fmt::format("{}, predicted as {} ({:.1f} %)", mistake.at("label").get<std::string>(),
-                  mistake.at("predicted").get<std::string>(), 100 * mistake.at("probability").get<double>());
+  const Json& probability = mistake.at("probability");
+  const std::string text = fmt::format(
+      "{}, predicted as {}{}", mistake.at("label").get<std::string>(), mistake.at("predicted").get<std::string>(),
+      probability.is_number() ? fmt::format(" ({:.1f} %)", 100 * probability.get<double>()) : "");
   const std::string picture =
       mistake.contains("picture")
           ? fmt::format("<img src=\"{}\" alt=\"{}\" height=\"112\">",

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "nascent/analysis/trajectory.h"
@@ -68,6 +69,15 @@ TEST(Line, BetweenAModelAndItselfIsFlat) {
   LineJob job(network, line_network(1), images, images, {.points = 5});
   run_job(job, {});
   for (const std::string norms : {"running", "recalibrated"}) EXPECT_NEAR(job.curve(norms).barrier(), 0, 1e-5) << norms;
+}
+
+// From -0.1 to 1.1 rounding put the second model at 1.0000000000000002, so that the line had no barrier.
+TEST(Line, TheModelsStandAtZeroAndOne) {
+  for (const auto& [margin, points] : {std::pair(0.1, 13), std::pair(0.3, 17), std::pair(0.7, 25)}) {
+    const std::vector<double> places = LineOptions{.points = points, .from = -margin, .to = 1 + margin}.places();
+    EXPECT_EQ(std::count(places.begin(), places.end(), 0.0), 1) << margin;
+    EXPECT_EQ(std::count(places.begin(), places.end(), 1.0), 1) << margin;
+  }
 }
 
 TEST(Line, BarrierByHand) {

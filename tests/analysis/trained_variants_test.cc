@@ -29,6 +29,24 @@ TEST(TrainedVariants, CurvesAsATable) {
             "variant,rate,seed,epoch,loss,top1\nvariant,0.1,0,1,3,20.0000\nvariant,0.1,0,2,2.5,35.0000\n");
 }
 
+// What diverged in its first epoch has no curve; its accuracy is 0, and what is not known stays empty.
+TEST(TrainedVariants, ADivergedTrainingIsInTheTableAndNoBar) {
+  TrainedVariant fine = trained(4, {{1, 3}, {2, 2.5}}, {{1, 20}, {2, 35}}), worse = fine, diverged = fine;
+  worse.top1.back().second = worse.final_top1 = 31, worse.seed = 1, worse.folder = "worse";
+  diverged.loss = diverged.top1 = {}, diverged.final_top1 = 0, diverged.seed = 2, diverged.diverged = true;
+  const std::string table = trained_csv({fine, worse, diverged}, 35);
+  EXPECT_EQ(table,
+            "base,variant,kind,width,depth,rate,seed,final_top1,epochs_to_accuracy,mean_loss,diverged,folder\n"
+            "base,variant,,4,0,0.1,0,35.0000,2,2.75,0,\n"
+            "base,variant,,4,0,0.1,1,31.0000,,2.75,0,worse\n"
+            "base,variant,,4,0,0.1,2,0.0000,,,1,\n");
+  EXPECT_TRUE(trained_json({diverged}, 35)[0]["mean_loss"].is_null());
+  const BarPlot bars = generalisation_bars({fine, worse, diverged}, "base");
+  ASSERT_EQ(bars.bars.size(), 1u);
+  EXPECT_DOUBLE_EQ(bars.bars[0].value, 33);
+  EXPECT_NEAR(bars.bars[0].error, std::sqrt(8), 1e-9);  // of 35 and 31
+}
+
 TEST(TrainedVariants, ACurvePerWidthTheWidestFirst) {
   const Points top1 = {{1, 10}, {2, 20}};
   const auto panels = convergence_panels(

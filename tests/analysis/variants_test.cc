@@ -183,6 +183,8 @@ TEST(Variants, IsomorphicOnesAreKeptWhereAskedFor) {
 TEST(Variants, NeedTwoInputsAndOperationsOnEdges) {
   EXPECT_THAT([] { make_variants("x", find_genotype("nasbench201:7"), {}, 1); },
               testing::ThrowsMessage<Error>(HasSubstr("variants are made of cells with two")));
+  EXPECT_THAT([] { make_variants("x", find_genotype("nasbench101:5"), {}, 1); },
+              testing::ThrowsMessage<Error>(HasSubstr("in the space 'nasbench101' operations stand on nodes")));
 }
 
 TEST(Cells, TakesThePublishedAdaptedNasnet) {

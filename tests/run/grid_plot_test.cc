@@ -133,6 +133,45 @@ TEST(BarPlot, AnErrorBarWhereThereIsAnError) {
   EXPECT_THAT(script_of(BarPlot{}).text, HasSubstr("plot NaN"));
 }
 
+// A histogram's bars stand between numbers of their own.
+TEST(BarPlot, TicsStandWhereTheyAreToldTo) {
+  BarPlot plot{.bars = {{"", 1, 0, 0}, {"", 2, 0, 0}}};
+  EXPECT_THAT(script_of(plot).text, HasSubstr("set xtics 1\n"));
+  plot.tics = {{0.5, 0}, {1.5, 0.125}, {2.5, 0.25}};
+  EXPECT_THAT(script_of(plot).text, HasSubstr("set xtics ('0' 0.5, '0.12' 1.5, '0.25' 2.5)\n"));
+}
+
+// Round numbers at which a contour map of 0 to 100 has about fourteen lines: a step of 6.67 and more is 10.
+TEST(GridPlot, ContoursStandAtRoundNumbers) {
+  EXPECT_THAT(script_of(plot_of(Kind::contour)).text, HasSubstr("levels incremental 10,10,100\n"));
+  GridPlot fewer = plot_of(Kind::contour);
+  fewer.levels = 1;
+  EXPECT_THAT(script_of(fewer).text, HasSubstr("levels incremental 50,50,100\n"));
+}
+
+// What is drawn is there: lines of three colours and more for contours, a cell of four corners each for surfaces.
+TEST(GridPlot, ContoursAndSurfacesAreDrawn) {
+  GridPlot plot{.kind = Kind::contour, .x = {-2, -1, 0, 1, 2}, .y = {-2, -1, 0, 1, 2}};
+  for (const double y : plot.y) {
+    for (const double x : plot.x) plot.values.push_back(x * x + y * y);
+  }
+  GridPlot few = plot, surface = plot;
+  few.levels = 3;
+  surface.kind = Kind::surface;
+  const auto drawings = run_gnuplot({script_of(plot), script_of(few), script_of(surface)}, Drawing::page);
+  if (!drawings) GTEST_SKIP() << "needs gnuplot";
+  EXPECT_GT(count(drawings->at(0), "<path"), count(drawings->at(1), "<path"));
+  EXPECT_GE(count(drawings->at(2), "<polygon"), 16u);
+}
+
+TEST(DrawPicture, ALegendNamesTheColours) {
+  const PicturePanel panel{"title", "x", "y", script_of(ScatterPlot{{{"a", {{0, 1}, {1, 2}}}, {"b", {{2, 3}}}}})};
+  const auto picture = draw_picture({panel}, {"first & last", "second"});
+  if (!picture) GTEST_SKIP() << "needs gnuplot";
+  EXPECT_THAT(*picture, AllOf(HasSubstr("first &amp; last"), HasSubstr("second"), HasSubstr(">title<")));
+  EXPECT_FALSE(draw_picture({}).has_value());
+}
+
 TEST(PictureFiles, AnSvgOfAllPanelsAndAPngOfEach) {
   const TemporaryFolder folder;
   const PicturePanel first{"a <title>", "alpha", "beta", script_of(plot_of(Kind::contour))};

@@ -40,6 +40,15 @@ TEST(JudgementSection, ManyClassesGetAListOfConfusions) {
   EXPECT_THAT(page, HasSubstr("<td>class1</td><td>class0</td><td>1 of 4</td>"));
 }
 
+// A training that diverged was reported as a failure of the report: JSON has no numbers that are not finite.
+TEST(JudgementSection, ProbabilitiesMayBeMissing) {
+  Json diverged = judgement({"cat", "dog"});
+  diverged["calibration_error"] = diverged["worst"][0]["probability"] = Json();
+  const std::string page = judgement_section(diverged);
+  EXPECT_THAT(page, HasSubstr("The probabilities are not finite."));
+  EXPECT_THAT(page, HasSubstr("dog, predicted as cat <span"));
+}
+
 TEST(JudgementSection, NamesAreText) {
   const std::string page = judgement_section(judgement({"<b>", "dog"}));
   EXPECT_THAT(page, Not(HasSubstr("<b>")));
