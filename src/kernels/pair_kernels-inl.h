@@ -211,7 +211,8 @@ template <int kVectors, class Half, class D>
 HWY_INLINE void pair_weights_columns(D d, const PixelPairs& in, int inputs, const PixelPairs& gradient, int o, int co,
                                      float* gradients) {
   for_tiles<kAccumulators / kVectors>(inputs, [&](auto together, int k) {
-    pair_weights_tile<together(), kVectors, Half>(d, in, k, gradient, o, co, gradients + static_cast<ptrdiff_t>(k) * co);
+    pair_weights_tile<together(), kVectors, Half>(d, in, k, gradient, o, co,
+                                                  gradients + static_cast<ptrdiff_t>(k) * co);
   });
 }
 

@@ -138,7 +138,7 @@ TEST_F(MetricPoolTest, ReadsWhatTheLinesOfACacheSayTogether) {
   const std::string only = "|avg_pool_3x3~0|+|none~0|none~1|+|none~0|none~1|none~2|";
   std::string text = checked_line(R"(nascent-scores 1 {"space":"nasbench201"})");
   for (const std::string& line : {kNone + "\ttrace=1", kSkip + "\tkappa=30\ttrace=3", kNone + "\tkappa=20",
-                                 only + "\ttrace=5", kNone + "\tsnip=7\ttrace=1.5"}) {
+                                  only + "\ttrace=5", kNone + "\tsnip=7\ttrace=1.5"}) {
     text += checked_line(line);
   }
   file(text + "12345678\t" + kSkip + "\ttrace=9\n");
