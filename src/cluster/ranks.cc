@@ -59,8 +59,8 @@ int with_ranks(const std::function<int()>& program) {
     if (launch.rank == 0) {
       log::error("{}", error.what());
     } else {
-      std::this_thread::sleep_for(
-          std::chrono::seconds(1));  // launchers end all when one fails: rank 0 is to speak first
+      // Launchers end all ranks when one fails: rank 0 is to speak first.
+      std::this_thread::sleep_for(std::chrono::seconds(1));
     }
     return 2;
   }
