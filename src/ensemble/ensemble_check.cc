@@ -187,16 +187,16 @@ void check_given_supernet(const EnsembleOptions& options, const Supernet& supern
   }
 }
 
-void check_images(const EnsembleOptions& options, const ImageData& data) {
+void check_images(int64_t judge_images, int64_t test_images, const ImageData& data) {
   const auto held_out = static_cast<int64_t>(data.split().valid.size());
   if (held_out == 0)
     fail("A search for an ensemble needs held-out images to judge by, and there are none; raise --valid-fraction.");
-  if (options.judge_images > held_out) {
-    fail("--ensemble-images asks for {} held-out images; there are {}. Ask for fewer, or hold out more.",
-         options.judge_images, held_out);
+  if (judge_images > held_out) {
+    fail("--ensemble-images asks for {} held-out images; there are {}. Ask for fewer, or hold out more.", judge_images,
+         held_out);
   }
-  if (options.test_images > data.test_size()) {
-    fail("--test-images asks for {} test images; there are {}. Ask for fewer.", options.test_images, data.test_size());
+  if (test_images > data.test_size()) {
+    fail("--test-images asks for {} test images; there are {}. Ask for fewer.", test_images, data.test_size());
   }
 }
 

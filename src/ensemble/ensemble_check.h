@@ -19,7 +19,7 @@ void check_pool(const EnsembleOptions& options, const Space& space);
 // Whether a supernet of another run is what is asked for: it is used as it is, with its images.
 void check_given_supernet(const EnsembleOptions& options, const Supernet& supernet);
 
-// Whether there are as many images as are asked for.
-void check_images(const EnsembleOptions& options, const ImageData& data);
+// Whether there are as many images as are asked for, held out and for tests.
+void check_images(int64_t judge_images, int64_t test_images, const ImageData& data);
 
 }  // namespace nascent

@@ -107,7 +107,8 @@ class EnsembleSearch {
   void check_parts() const {
     if (!options_.judges()) return;
     if (supernet_) return check_images_of(*supernet_->data, supernet_->options.data.batch);
-    if (!options_.needs_supernet()) return check_images(options_, ImageData(options_.search.data, seed_));
+    if (!options_.needs_supernet())
+      return check_images(options_.judge_images, 0, ImageData(options_.search.data, seed_));
     const SearchOptions search = supernet_options();
     const Problem problem(search);
     check_images_of(problem.images(), search.data.batch);
@@ -115,7 +116,7 @@ class EnsembleSearch {
   }
 
   void check_images_of(const ImageData& data, int batch) const {
-    check_images(options_, data);
+    check_images(options_.judge_images, options_.test_images, data);
     const bool learns = facts_.posterior && options_.posterior.empty();
     if (const size_t held_out = data.split().valid.size(); learns && held_out < static_cast<size_t>(batch)) {
       fail(

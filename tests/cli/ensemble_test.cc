@@ -102,6 +102,11 @@ TEST_F(EnsembleVerbTest, SearchedTrainedAndScored) {
   const Json trials = scored({path("trained"), path("trained")});
   EXPECT_DOUBLE_EQ(trials.at("mean").at("error").at("standard_error").get<double>(), 0);
 
+  // Estimates of what was not trained, or on images that are not there.
+  const std::vector<std::string> agreement = {"ensemble",  "agreement", path("trained"), "--supernet", path("found"),
+                                              "--threads", "1"};
+  check_refusal(joined(agreement, {"--sizes", "1,3"}), "set --sizes to 1 to 2");
+  check_refusal(joined(agreement, {"--sizes", "1", "--ensemble-images", "20"}), "there are 19");
   // Shared weights beside trained ones: two ensembles of one, one of two.
   const Json agreed = json_of({"ensemble", "agreement", path("trained"), "--supernet", path("found"), "--sizes", "1,2",
                                "--norms", "batch,recalibrated", "--permutations", "5", "--threads", "1"});
