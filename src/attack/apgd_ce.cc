@@ -17,7 +17,7 @@ class ApgdCrossEntropy : public Attack {
 NASCENT_REGISTER(
     Attack, "apgd-ce", "Auto-PGD on the cross-entropy (Croce and Hein 2020)",
     [](const AttackSettings& settings) { return std::make_unique<ApgdCrossEntropy>(settings); },
-    AttackFacts{.takes_target = true});
+    AttackFacts{.takes_target = true, .reads = {"steps", "restarts", "passes"}});
 
 }  // namespace
 }  // namespace nascent

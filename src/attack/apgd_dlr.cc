@@ -17,7 +17,10 @@ class ApgdLogitsRatio : public Attack {
 NASCENT_REGISTER(
     Attack, "apgd-dlr", "Auto-PGD on the difference of logits ratio (Croce and Hein 2020)",
     [](const AttackSettings& settings) { return std::make_unique<ApgdLogitsRatio>(settings); },
-    AttackFacts{.takes_target = true, .fewest_classes = 3, .fewest_classes_target = 4});
+    AttackFacts{.takes_target = true,
+                .fewest_classes = 3,
+                .fewest_classes_target = 4,
+                .reads = {"steps", "restarts", "passes"}});
 
 }  // namespace
 }  // namespace nascent

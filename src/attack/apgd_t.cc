@@ -43,7 +43,7 @@ class ApgdTargets : public Attack {
 NASCENT_REGISTER(
     Attack, "apgd-t", "Auto-PGD towards each of the 9 likeliest wrong classes (Croce and Hein 2020)",
     [](const AttackSettings& settings) { return std::make_unique<ApgdTargets>(settings); },
-    AttackFacts{.fewest_classes = 4});
+    AttackFacts{.fewest_classes = 4, .reads = {"steps", "restarts", "passes", "target-classes"}});
 
 }  // namespace
 }  // namespace nascent

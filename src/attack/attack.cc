@@ -2,6 +2,7 @@
 
 #include <ATen/ATen.h>
 
+#include <algorithm>
 #include <cmath>
 
 namespace nascent {
@@ -22,6 +23,13 @@ void AttackSettings::declare(OptionTable& table) {
   section.add("queries", queries, "square: queries per image").range(1, 100000000);
   section.add("window", window, "square: initial fraction of the pixels to change").range(1e-6, 1);
   section.add("target-classes", classes, "apgd-t, fab-t: number of target classes, most likely first").range(1, 100000);
+}
+
+bool AttackFacts::reads_option(const std::string& name) const {
+  if (std::find(reads.begin(), reads.end(), name) != reads.end()) return true;
+  return std::any_of(parts.begin(), parts.end(), [&](const std::string& part) {
+    return Attack::Registry::instance().at(part).facts.reads_option(name);
+  });
 }
 
 Outcome attack_batch(const Attack& attack, const AttackFacts& facts, const AttackSettings& settings,

@@ -45,7 +45,10 @@ struct AttackFacts {
   double eps_linf = 8.0 / 255, eps_l2 = 0.5;  // where none is given; 0: it needs none
   std::string not_weaker_than{};              // should fool at least as many images as this attack
   std::vector<std::string> parts{};           // of a cascade
+  std::vector<std::string> reads{};           // of AttackSettings' options, those that it makes use of itself
 
+  // Itself or a part of it.
+  bool reads_option(const std::string& name) const;
   bool knows(Norm norm) const { return norm == Norm::linf ? linf : l2; }
   double eps(Norm norm) const { return norm == Norm::linf ? eps_linf : eps_l2; }
 };

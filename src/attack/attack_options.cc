@@ -60,7 +60,32 @@ void check_target(const AttackOptions& options, const AttackFacts& facts) {
   fail("The attack '{}' cannot be given a target. Those that can: {}.", options.attack, join(able, ", "));
 }
 
+// Settings that the attack passes over may not differ from their defaults.
+void check_unread(const AttackOptions& options, const AttackFacts& facts) {
+  AttackSettings settings = options.settings, defaults;
+  OptionTable given, usual;
+  settings.declare(given);
+  defaults.declare(usual);
+  for (size_t i = 0; i < given.options().size(); ++i) {
+    const Option &option = given.options()[i], &other = usual.options()[i];
+    if (option.value() == other.value() || facts.reads_option(option.name())) continue;
+    std::vector<std::string> able;
+    for (const auto& [name, entry] : Attack::Registry::instance().entries()) {
+      if (entry.facts.reads_option(option.name())) able.push_back(name);
+    }
+    fail("{} is {}, but the attack '{}' makes no use of it; it belongs to {}. Leave it at its default, {}.",
+         given.flag(option), option.value().dump(), options.attack, join(able, ", "), other.value().dump());
+  }
+}
+
 }  // namespace
+
+void check_attack(const AttackOptions& options) {
+  const AttackFacts& facts = Attack::Registry::instance().at(options.attack).facts;
+  choose_eps(options, facts, choose_norm(options, facts));
+  check_target(options, facts);
+  check_unread(options, facts);
+}
 
 double parse_eps(const std::string& text) {
   const size_t bar = text.find('/');

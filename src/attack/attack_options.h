@@ -29,6 +29,10 @@ struct AttackOptions {
 // A strength such as "0.03" or "8/255".
 double parse_eps(const std::string& text);
 
+// What can be said without models and images. An Error where the attack knows the norm, the strength or the target not,
+// and where an option was set that it makes no use of.
+void check_attack(const AttackOptions& options);
+
 // The options with every default in its place. An Error where they ask for what the attack cannot do.
 struct AttackPlan {
   std::string attack;

@@ -55,6 +55,10 @@ void AttackingOptions::declare(OptionTable& table) {
   run.declare(table);
 }
 
+void AttackingOptions::resolve(const std::string& resume) {
+  if (resume.empty()) check_attack(attack);
+}
+
 Json attack(AttackingOptions& options, Session& session, const ReadModels& read) {
   options.run.apply();
   const AttackOptions& asked = options.attack;

@@ -18,7 +18,7 @@ struct AttackingOptions {
   RunOptions run;
 
   void declare(OptionTable& table);
-  void resolve(const std::string&) {}
+  void resolve(const std::string& resume);
 };
 
 // Leaves result.json, the images, the figures and the report in the session's folder; returns the result. Fills in

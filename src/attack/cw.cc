@@ -99,7 +99,12 @@ class CarliniWagner : public Attack {
 NASCENT_REGISTER(
     Attack, "cw", "the nearest image by Adam in tanh coordinates (Carlini and Wagner 2017)",
     [](const AttackSettings& settings) { return std::make_unique<CarliniWagner>(settings); },
-    AttackFacts{.linf = false, .takes_target = true, .minimal = true, .eps_linf = 0, .eps_l2 = 0});
+    AttackFacts{.linf = false,
+                .takes_target = true,
+                .minimal = true,
+                .eps_linf = 0,
+                .eps_l2 = 0,
+                .reads = {"steps", "searches", "confidence", "rate"}});
 
 }  // namespace
 }  // namespace nascent

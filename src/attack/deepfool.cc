@@ -50,7 +50,7 @@ class DeepFool : public Attack {
 NASCENT_REGISTER(
     Attack, "deepfool", "to the nearest border of the linearised victim (Moosavi-Dezfooli et al. 2016)",
     [](const AttackSettings& settings) { return std::make_unique<DeepFool>(settings); },
-    AttackFacts{.minimal = true, .eps_linf = 0, .eps_l2 = 0});
+    AttackFacts{.minimal = true, .eps_linf = 0, .eps_l2 = 0, .reads = {"steps"}});
 
 }  // namespace
 }  // namespace nascent

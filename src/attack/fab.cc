@@ -123,7 +123,7 @@ class Fab : public Attack {
 NASCENT_REGISTER(
     Attack, "fab", "follows the border of the linearised victim towards the clean image (Croce and Hein 2020)",
     [](const AttackSettings& settings) { return std::make_unique<Fab>(settings); },
-    AttackFacts{.takes_target = true, .minimal = true, .eps_linf = 0, .eps_l2 = 0});
+    AttackFacts{.takes_target = true, .minimal = true, .eps_linf = 0, .eps_l2 = 0, .reads = {"steps", "restarts"}});
 
 }  // namespace
 

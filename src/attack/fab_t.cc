@@ -42,7 +42,7 @@ class FabTargets : public Attack {
 NASCENT_REGISTER(
     Attack, "fab-t", "fab towards each of the 9 likeliest wrong classes (Croce and Hein 2020)",
     [](const AttackSettings& settings) { return std::make_unique<FabTargets>(settings); },
-    AttackFacts{.minimal = true, .eps_linf = 0, .eps_l2 = 0});
+    AttackFacts{.minimal = true, .eps_linf = 0, .eps_l2 = 0, .reads = {"steps", "restarts", "target-classes"}});
 
 }  // namespace
 }  // namespace nascent

@@ -38,7 +38,7 @@ class MomentumFgsm : public Attack {
 NASCENT_REGISTER(
     Attack, "mi-fgsm", "ten short steps along a running sum of gradients (Dong et al. 2018)",
     [](const AttackSettings& settings) { return std::make_unique<MomentumFgsm>(settings); },
-    AttackFacts{.takes_target = true, .eps_linf = 0.01});
+    AttackFacts{.takes_target = true, .eps_linf = 0.01, .reads = {"steps", "step"}});
 
 }  // namespace
 }  // namespace nascent

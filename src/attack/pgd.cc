@@ -42,7 +42,8 @@ class Pgd : public Attack {
 NASCENT_REGISTER(
     Attack, "pgd", "steps along the gradient inside the ball (Madry et al. 2018)",
     [](const AttackSettings& settings) { return std::make_unique<Pgd>(settings); },
-    AttackFacts{.takes_target = true, .eps_linf = 0.01, .not_weaker_than = "fgsm"});
+    AttackFacts{
+        .takes_target = true, .eps_linf = 0.01, .not_weaker_than = "fgsm", .reads = {"steps", "step", "restarts"}});
 
 }  // namespace
 }  // namespace nascent

@@ -241,7 +241,7 @@ class Square : public Attack {
 NASCENT_REGISTER(
     Attack, "square", "random squares, kept where they help; needs answers only (Andriushchenko et al. 2020)",
     [](const AttackSettings& settings) { return std::make_unique<Square>(settings); },
-    AttackFacts{.gradients = false, .takes_target = true});
+    AttackFacts{.gradients = false, .takes_target = true, .reads = {"queries", "window", "restarts"}});
 
 }  // namespace
 }  // namespace nascent

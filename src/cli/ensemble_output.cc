@@ -3,6 +3,8 @@
 #include <array>
 #include <utility>
 
+#include "nascent/core/text.h"
+
 namespace nascent {
 namespace {
 
@@ -36,6 +38,20 @@ void print_members(const Invocation& invocation, const std::vector<Genotype>& me
     }
     invocation.print(fmt::format("Member {}:\n{}", i + 1, describe(members[i])));
   }
+}
+
+void print_trained_members(const Invocation& invocation, const Json& result) {
+  std::vector<Genotype> members;
+  for (const Json& cell : result.at("cells")) members.push_back(parse_genotype(cell.dump(), "json"));
+  print_members(invocation, members);
+  const auto size = [](const std::string& name, const Json& of) {
+    return fmt::format("  {:<10} {:>8} parameters  {:>8} multiply-adds", name,
+                       engineering(of.at("parameters").get<int64_t>()),
+                       engineering(of.at("multiply_adds").get<int64_t>()));
+  };
+  const Json& sizes = result.at("sizes");
+  for (size_t i = 0; i < sizes.size(); ++i) invocation.print(size(fmt::format("Member {}", i + 1), sizes[i]));
+  invocation.print(size("Ensemble", result));
 }
 
 void print_figures(const Invocation& invocation, const Json& figures) {

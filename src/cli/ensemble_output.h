@@ -9,6 +9,8 @@
 namespace nascent {
 
 void print_members(const Invocation& invocation, const std::vector<Genotype>& members);
+// Of trained ones, from their "cells" and "sizes", and what they come to together.
+void print_trained_members(const Invocation& invocation, const Json& result);
 // From EnsembleFigures::to_json().
 void print_figures(const Invocation& invocation, const Json& figures);
 // From mean_and_error() of such objects.

@@ -1,6 +1,5 @@
 // nascent ensemble particles: SVGD-RD on the two Gaussians of the thesis's Fig. 5.2.
 #include "nascent/cli/verb.h"
-#include "nascent/core/files.h"
 #include "nascent/ensemble/two_gaussians.h"
 
 namespace nascent {
@@ -16,7 +15,10 @@ class EnsembleParticlesVerb : public Verb {
     section.add("iterations", iterations_, "number of steps").range(0, 1e7);
     section.add("step", step_, "step size").range(1e-9, 1e6);
     section.add("particle-momentum", momentum_, "momentum of the particles").range(0, 1);
-    section.add("svg", svg_, "plot the particles of the first seed to this .svg file; empty: no plot");
+    section.add(
+        "svg", svg_,
+        "plot the particles of the first seed to this .svg file, with PNGs and a .csv file beside it; empty: no "
+        "plot");
   }
 
   Json run(const Invocation& invocation) override {
@@ -35,7 +37,7 @@ class EnsembleParticlesVerb : public Verb {
                       {"covariance", {s.xx, s.xy, s.yy}},
                       {"particles", s.particles}});
     }
-    if (!svg_.empty()) write_file(svg_, draw_spreads(spreads));
+    if (!svg_.empty()) write_spreads(svg_.ends_with(".svg") ? svg_.substr(0, svg_.size() - 4) : svg_, spreads);
     return {{"spreads", rows}};
   }
 

@@ -12,7 +12,11 @@ class EnsembleSearchVerb : public Verb {
   bool resumable() const override { return true; }
   bool scalable() const override { return true; }
   void declare(OptionTable& table) override { options_.declare(table); }
-  void resolve(const Invocation& invocation) override { options_.resolve(invocation.resume); }
+  void resolve(const Invocation& invocation) override {
+    options_.resolve(invocation.resume);
+    std::string& scale = options_.search.stages.retrain_scale;
+    if (options_.judge == "train" && scale.empty()) scale = invocation.scale;
+  }
   ScaleLimits scale_limits() const override { return options_.scale_limits(); }
 
   Json run(const Invocation& invocation) override {

@@ -25,6 +25,7 @@ class EnsembleTrainVerb : public Verb {
   Json run(const Invocation& invocation) override {
     Session session(session_start(invocation), *invocation.options, options_.training.run);
     const EnsembleTrainingResult result = train_ensemble(options_, session);
+    print_trained_members(invocation, result.facts);
     invocation.print("Test images:");
     print_figures(invocation, result.facts.at("test"));
     invocation.print(fmt::format("Model:  {}", result.model.string()));

@@ -7,6 +7,7 @@
 #include "nascent/core/error.h"
 #include "nascent/core/log.h"
 #include "nascent/core/random.h"
+#include "nascent/ensemble/ensemble_check.h"
 #include "nascent/ensemble/ensemble_model.h"
 #include "nascent/ensemble/figures.h"
 #include "nascent/ensemble/judge.h"
@@ -53,14 +54,22 @@ std::vector<double> relabelled(const std::vector<double>& values, const std::vec
 
 }  // namespace
 
-AgreementRow ensemble_agreement(const EstimatedAndTrue& pool, int size, const AgreementSettings& settings) {
-  const int count = static_cast<int>(pool.trained.size());
+namespace {
+
+void check_size(int size, int count) {
   if (size < 1 || size > count)
     fail("An ensemble of {} was asked for, but there are {} architectures; set --sizes to 1 to {}.", size, count,
          count);
   if (binomial(count, size) > kMostEnsembles)
     fail("There are {:.0f} ensembles of {} among {} architectures, more than {:.0f}; take fewer architectures.",
          binomial(count, size), size, count, kMostEnsembles);
+}
+
+}  // namespace
+
+AgreementRow ensemble_agreement(const EstimatedAndTrue& pool, int size, const AgreementSettings& settings) {
+  const int count = static_cast<int>(pool.trained.size());
+  check_size(size, count);
   const auto subsets = all_subsets(count, size);
   const auto estimated = values_of(pool.estimated, pool.estimated_labels, pool.combine, settings.losses, subsets);
   const auto trained = values_of(pool.trained, pool.trained_labels, pool.combine, settings.losses, subsets);
@@ -130,7 +139,10 @@ Json measure_agreement(const AgreementOptions& options) {
     fail("nascent ensemble agreement: --supernet is missing: the folder of a search that trained one.");
   for (const std::string& norms : options.norms) norm_statistics(norms);
   const EnsembleModel model = gather_ensemble(options.models);
+  for (const double size : options.sizes)
+    check_size(static_cast<int>(size), static_cast<int>(model.members.size()) * model.passes);
   const Supernet supernet = load_supernet(options.supernet);
+  check_images(options.judge_images, 0, *supernet.data);
   const MemberPredictions trained = predict_members(model, [&](const Model& member) {
     return member_images(member, options.data, model.first().data_seed, MemberImages::test);
   });

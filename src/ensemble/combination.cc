@@ -38,18 +38,26 @@ Combination combination(const std::string& name) {
   return name == "logits" ? Combination::logits : Combination::probabilities;
 }
 
-void check_members(const Members& members, const Labels& labels) {
+std::vector<const Probabilities*> tables_of(const Members& members) {
+  std::vector<const Probabilities*> tables;
+  for (const Probabilities& member : members) tables.push_back(&member);
+  return tables;
+}
+
+void check_members(std::span<const Probabilities* const> members, const Labels& labels) {
   if (members.empty()) fail("An ensemble needs at least one member.");
   for (size_t i = 0; i < members.size(); ++i) {
-    if (members[i].classes != members[0].classes) {
+    if (members[i]->classes != members[0]->classes) {
       fail("Member {} has {} classes, member 1 has {}; all members of an ensemble must be trained on the same classes.",
-           i + 1, members[i].classes, members[0].classes);
+           i + 1, members[i]->classes, members[0]->classes);
     }
-    if (members[i].images != static_cast<int64_t>(labels.size())) {
-      fail("Member {} was asked about {} images, but there are {} labels.", i + 1, members[i].images, labels.size());
+    if (members[i]->images != static_cast<int64_t>(labels.size())) {
+      fail("Member {} was asked about {} images, but there are {} labels.", i + 1, members[i]->images, labels.size());
     }
   }
 }
+
+void check_members(const Members& members, const Labels& labels) { check_members(tables_of(members), labels); }
 
 Probabilities combine(const Members& members, Combination how, std::span<const double> weights) {
   const std::vector<double> share = shares(members.size(), weights);

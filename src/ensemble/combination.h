@@ -19,7 +19,11 @@ constexpr double kLeastProbability = 1e-12;
 // Members of one ensemble, all of the same images and classes.
 using Members = std::vector<Probabilities>;
 
+// Where the tables of members are.
+std::vector<const Probabilities*> tables_of(const Members& members);
+
 // An Error where there is no member, or where images or classes differ from member to member or from the labels.
+void check_members(std::span<const Probabilities* const> members, const Labels& labels);
 void check_members(const Members& members, const Labels& labels);
 
 // Weights are of the members, 0 or more, and are scaled to sum to 1; empty: all the same. The logits of a member are

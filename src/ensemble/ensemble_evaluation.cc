@@ -67,6 +67,7 @@ class Evaluator {
         corrupted_(options.data, model.first().data_seed) {}
 
   Json run() {
+    if (options_.calibrate != "none") held_out_ = predictions(true, "");  // first: there may be none
     found_ = predictions(options_.part == "valid", "");
     Json cells = Json::array();
     for (const Model& member : model_.members) cells.push_back(Json::parse(to_text(member.genotype, "json")));
@@ -98,7 +99,7 @@ class Evaluator {
   }
 
   Json calibrated() const {
-    const MemberPredictions held = predictions(true, "");
+    const MemberPredictions& held = held_out_;
     Members members = found_.members;
     std::vector<double> temperatures;
     if (options_.calibrate == "after") {
@@ -159,7 +160,7 @@ class Evaluator {
   const EnsembleEvaluationOptions& options_;
   Combination how_;
   CorruptedImages corrupted_;
-  MemberPredictions found_{};
+  MemberPredictions found_{}, held_out_{};
 };
 
 // Members of all trials as points of one plane, each with its architecture: those of one lie together (Fig. 5.4).

@@ -1,9 +1,8 @@
 #include "nascent/ensemble/ensemble_options.h"
 
-#include <algorithm>
-
 #include "nascent/core/error.h"
 #include "nascent/ensemble/diversity.h"
+#include "nascent/ensemble/ensemble_check.h"
 #include "nascent/ensemble/method.h"
 #include "nascent/ensemble/selection.h"
 
@@ -69,20 +68,20 @@ void EnsembleOptions::declare(OptionTable& table) {
   search.declare_one_shot(table);
 }
 
+const EnsembleMethodFacts& EnsembleOptions::facts() const {
+  return EnsembleMethod::Registry::instance().at(method).facts;
+}
+
+bool EnsembleOptions::needs_supernet() const { return facts().posterior || (judge == "shared" && judges()); }
+
 void EnsembleOptions::resolve(const std::string& resume) {
   check_delta(delta);
-  const auto& facts = EnsembleMethod::Registry::instance().at(method).facts;
-  if (facts.searches && genotype.empty() && !(search.data.valid_fraction > 0 || !search.data.split_file.empty()))
+  if (resume.empty()) check_ensemble_options(*this);
+  if (judges() && !(search.data.valid_fraction > 0 || !search.data.split_file.empty()))
     fail("A search for an ensemble needs held-out images to judge by; --valid-fraction is 0 (0.3 as in NESBS).");
-  const auto require_pool = [&](const std::string& name, int size, const std::string& flag) {
-    if (method != name || members <= size) return;
-    fail("An ensemble of {} members was asked for, but the pool has only {}; raise {} or lower --members.", members,
-         size, flag);
-  };
-  require_pool("nes-rs", pool, "--pool");
-  require_pool("nes-re", networks, "--networks");
   if (fair == "strict") search.one_shot.relaxation.relaxation = "fair-path";
   search.resolve(resume);
+  check_pool(*this, *searched_space(search));
 }
 
 }  // namespace nascent

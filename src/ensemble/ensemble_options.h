@@ -8,6 +8,8 @@
 
 namespace nascent {
 
+struct EnsembleMethodFacts;
+
 struct EnsembleOptions {
   std::string method = "svgd";
   int members = 3;  // n
@@ -40,6 +42,11 @@ struct EnsembleOptions {
 
   EnsembleOptions();
   void declare(OptionTable& table);
+  const EnsembleMethodFacts& facts() const;  // of the method
+  // Whether architectures are evaluated: not where the one to train is given.
+  bool judges() const { return genotype.empty(); }
+  bool needs_supernet() const;
+  bool trains_supernet() const { return needs_supernet() && supernet.empty(); }
   void resolve(const std::string& resume = "");
   ScaleLimits scale_limits() const { return search.scale_limits(); }
 };

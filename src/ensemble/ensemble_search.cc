@@ -6,7 +6,9 @@
 #include "nascent/core/log.h"
 #include "nascent/core/recipes.h"
 #include "nascent/data/image_data.h"
+#include "nascent/ensemble/ensemble_check.h"
 #include "nascent/run/ensemble_figures.h"
+#include "nascent/search/method.h"
 #include "nascent/search/search.h"
 #include "nascent/train/model.h"
 #include "nascent/train/training.h"
@@ -50,17 +52,22 @@ class EnsembleSearch {
   EnsembleSearch(const EnsembleOptions& options, Session& session)
       : options_(options),
         session_(session),
-        facts_(EnsembleMethod::Registry::instance().at(options.method).facts),
-        space_(find_space(options.search.space)),
+        facts_(options.facts()),
+        space_(searched_space(options.search)),
         seed_(static_cast<uint64_t>(options.search.run.seed)) {
-    // What another run left is looked at before this one begins.
-    if (needs_supernet() && !options.supernet.empty())
+    // What can be refused is, before there is a run: what another one left, and what the parts of this one will be.
+    if (options.needs_supernet() && !options.supernet.empty()) {
       supernet_.emplace(load_supernet(options.supernet, space_->name()));
+      check_given_supernet(options, *supernet_);
+      space_ = supernet_->space;
+    }
     if (facts_.posterior && !options.posterior.empty()) {
       ArchitecturePosterior trial(*space_, {.temperature = options.learning.tau}, seed_);
       load_posterior(options.posterior, trial);
     }
     if (!options.genotype.empty()) space_->validate(find_genotype(options.genotype));
+    if (options.judges() && options.judge == "train") training_ = judging_training();
+    check_parts();
   }
 
   void begin() {
@@ -97,7 +104,27 @@ class EnsembleSearch {
   }
 
  private:
-  bool needs_supernet() const { return facts_.posterior || (options_.judge == "shared" && options_.genotype.empty()); }
+  void check_parts() const {
+    if (!options_.judges()) return;
+    if (supernet_) return check_images_of(*supernet_->data, supernet_->options.data.batch);
+    if (!options_.needs_supernet())
+      return check_images(options_.judge_images, 0, ImageData(options_.search.data, seed_));
+    const SearchOptions search = supernet_options();
+    const Problem problem(search);
+    check_images_of(problem.images(), search.data.batch);
+    make_method(problem);
+  }
+
+  void check_images_of(const ImageData& data, int batch) const {
+    check_images(options_.judge_images, options_.test_images, data);
+    const bool learns = facts_.posterior && options_.posterior.empty();
+    if (const size_t held_out = data.split().valid.size(); learns && held_out < static_cast<size_t>(batch)) {
+      fail(
+          "The posterior learns from held-out images in batches of {}, and there are {}; lower --batch or hold out "
+          "more.",
+          batch, held_out);
+    }
+  }
 
   void keep_space() const {
     const auto copy = session_.directory().path() / "space.toml";
@@ -126,7 +153,7 @@ class EnsembleSearch {
   }
 
   void prepare() {
-    if (!needs_supernet()) return;
+    if (!options_.needs_supernet()) return;
     std::string folder = options_.supernet;
     if (folder.empty()) {
       log::info("Supernet");
@@ -155,7 +182,7 @@ class EnsembleSearch {
   std::unique_ptr<EnsembleJudge> make_judge() {
     const auto folder = session_.directory().path() / "predictions";
     const Combination how = combination(options_.combine);
-    if (needs_supernet() && options_.judge == "shared") {
+    if (options_.needs_supernet() && options_.judge == "shared") {
       return std::make_unique<SharedWeightsJudge>(
           *supernet_, SharedWeightsOptions{options_.norms, options_.judge_images, options_.test_images}, folder, how);
     }
@@ -163,36 +190,56 @@ class EnsembleSearch {
         [this](const Genotype& genotype, int64_t number) { return trained(genotype, number); }, folder, how);
   }
 
-  // Trains a network of the pool as a part of the run and asks it about the held-out images.
-  Predictions trained(const Genotype& genotype, int64_t number) {
-    const std::string folder = fmt::format("pool-{}", number);
+  std::string training_recipe() const {
+    if (!options_.search.stages.retrain.empty()) return options_.search.stages.retrain;
+    return Skeleton::Registry::instance().at(options_.search.network.skeleton).facts.retraining;
+  }
+
+  // How the networks of the pool are trained where training judges them.
+  TrainingOptions judging_training() const {
     const StageOptions& stages = options_.search.stages;
-    std::string recipe = stages.retrain;
-    if (recipe.empty()) recipe = Skeleton::Registry::instance().at(options_.search.network.skeleton).facts.retraining;
+    const std::string recipe = training_recipe();
+    const DataOptions& images = options_.search.data;
     TrainingOptions training;
     OptionTable table;
     training.declare(table);
-    const DataOptions images = options_.search.data;
     training.data.name = images.name;
     training.data.path = images.path;
-    table.read_toml(find_recipe(recipe).text, "recipe " + recipe);
+    const Recipe found = find_recipe(recipe);
+    found.require_verb("train");
+    table.read_toml(found.text, "recipe " + recipe);
     training.train.epochs = 50;  // as under Table 5.2
     if (!images.train_transforms.empty()) training.data.train_transforms = images.train_transforms;
-    for (const auto& assignment : stages.retrain_set) table.read_assignment(assignment);
+    std::vector<std::string> typed = {"data.limit"};  // that of the search, which is scaled already
+    for (const auto& assignment : stages.retrain_set) {
+      table.read_assignment(assignment);
+      typed.push_back(table.at(assignment.substr(0, assignment.find('=')), "--retrain-set").key());
+    }
+    if (!stages.retrain_scale.empty()) {
+      const int fewest = Skeleton::Registry::instance().at(options_.search.network.skeleton).facts.fewest_cells;
+      apply_scale(Scale::parse(stages.retrain_scale), {.fewest_cells = fewest}, typed, table);
+    }
     const int batch = training.data.batch;
     const auto transforms = training.data.train_transforms;
     training.data = images;
     training.data.batch = std::min(batch, images.batch);
     if (!transforms.empty()) training.data.train_transforms = transforms;
-    training.genotype = to_text(genotype, "json");
     training.space = options_.search.space;
     training.run = options_.search.run;
+    return training;
+  }
+
+  // Trains a network of the pool as a part of the run and asks it about the held-out images.
+  Predictions trained(const Genotype& genotype, int64_t number) {
+    const std::string folder = fmt::format("pool-{}", number);
+    TrainingOptions training = *training_;
+    training.genotype = to_text(genotype, "json");
     log::info("Network {} of the pool", number);
+    const std::string recipe = training_recipe();
     session_.part(folder, {.verb = "train", .command = {"--recipe", recipe}, .recipe = recipe}, training,
                   [](const TrainingOptions& options, Session& part) { train(options, part); });
     const Model model = load_model(session_.directory().path() / folder / "model.nascent");
     const ImageData data(training.data, seed_, model.statistics);
-    if (data.split().valid.empty()) fail("--judge train needs held-out images: set --valid-fraction above 0.");
     return predict(*model.network, *data.evaluation(data.split().valid), {.images = options_.judge_images});
   }
 
@@ -262,6 +309,7 @@ class EnsembleSearch {
   uint64_t seed_;
   std::optional<Supernet> supernet_;
   std::unique_ptr<ArchitecturePosterior> posterior_;
+  std::optional<TrainingOptions> training_;  // of the pool's networks, where training judges them
 };
 
 }  // namespace

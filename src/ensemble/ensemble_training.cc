@@ -166,15 +166,20 @@ class EnsembleTraining {
   }
 
   Json facts_of(const EnsembleModel& model, const Json& trained) const {
-    Json cells = Json::array();
-    for (const Model& member : model.members) cells.push_back(Json::parse(to_text(member.genotype, "json")));
+    Json cells = Json::array(), sizes = Json::array();
+    for (const Model& member : model.members) {
+      const NetworkPlan& plan = member.network->plan();
+      cells.push_back(Json::parse(to_text(member.genotype, "json")));
+      sizes.push_back({{"parameters", count_parameters(plan)}, {"multiply_adds", count_multiply_adds(plan)}});
+    }
     const MemberPredictions test = predictions(model, MemberImages::test);
     Json facts = {{"kind", kind_name(ensemble_.kind)},
                   {"members", model.members.size()},
                   {"parameters", model.parameters()},
                   {"multiply_adds", model.multiply_adds()},
                   {"trained", trained},
-                  {"cells", std::move(cells)}};
+                  {"cells", std::move(cells)},
+                  {"sizes", std::move(sizes)}};
     const EnsembleFigures figures = ensemble_figures(test.members, test.labels, model.combine, model.weights);
     facts["test_top1"] = 100 - figures.error;
     facts["test"] = figures.to_json();

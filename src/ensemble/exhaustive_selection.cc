@@ -1,15 +1,10 @@
 // Every subset of the pool.
-#include <cmath>
 #include <limits>
 
-#include "nascent/core/error.h"
 #include "nascent/ensemble/selection.h"
-#include "nascent/space/choice_code.h"
 
 namespace nascent {
 namespace {
-
-constexpr double kMostSubsets = 1e7;
 
 class Search {
  public:
@@ -48,18 +43,9 @@ class Search {
   Selected best_;
 };
 
-Selected exhaustive(const SelectionSetup& setup) {
-  const double subsets = binomial(static_cast<int>(setup.pool.size()), setup.size);
-  if (subsets > kMostSubsets) {
-    fail(
-        "There are {:.3g} ensembles of {} members in a pool of {}, too many to try them all (at most {:.0g}); use "
-        "--selection forward or beam.",
-        subsets, setup.size, setup.pool.size(), kMostSubsets);
-  }
-  return Search(setup).run();
-}
-
-NASCENT_REGISTER(Selection, "exhaustive", "the best of all subsets, where there are not too many", exhaustive);
+NASCENT_REGISTER(
+    Selection, "exhaustive", "the best of all subsets, where there are not too many",
+    [](const SelectionSetup& setup) { return Search(setup).run(); }, SelectionFacts{.most_subsets = 1e7});
 
 }  // namespace
 }  // namespace nascent

@@ -42,6 +42,12 @@ Members EnsembleJudge::members(const std::vector<Genotype>& genotypes) {
   return members;
 }
 
+std::vector<const Probabilities*> EnsembleJudge::tables(const std::vector<Genotype>& genotypes) {
+  std::vector<const Probabilities*> tables;
+  for (const Genotype& genotype : genotypes) tables.push_back(&predictions(genotype));
+  return tables;
+}
+
 double EnsembleJudge::loss(const std::vector<Genotype>& genotypes) {
   ++ensembles_;
   return negative_log_likelihood(nascent::combine(members(genotypes), combine_), labels_);

@@ -27,6 +27,8 @@ class EnsembleJudge {
   const Probabilities& predictions(const Genotype& genotype);
   const Labels& labels() const { return labels_; }  // known after the first prediction
   Members members(const std::vector<Genotype>& genotypes);
+  // The same where they are kept, for pools that are too large to copy.
+  std::vector<const Probabilities*> tables(const std::vector<Genotype>& genotypes);
   // Negative log-likelihood of the combined prediction; counts as an ensemble judged.
   double loss(const std::vector<Genotype>& genotypes);
 

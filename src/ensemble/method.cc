@@ -31,30 +31,40 @@ void stop_if_asked() {
   if (interrupt_requested()) throw Interrupted();
 }
 
+bool EnsembleMethodFacts::reads_option(const std::string& name) const {
+  return std::find(reads.begin(), reads.end(), name) != reads.end();
+}
+
+void BestSoFar::add(const std::vector<Genotype>& members, const std::vector<double>& weights, double loss,
+                    const Json& more) {
+  if (found_.trace.empty() || loss < found_.loss) {
+    found_.loss = loss;
+    found_.members = members;
+    found_.weights = weights;
+    tested_ = setup_.judge.test(members, weights);
+  }
+  Json line = {{"round", found_.trace.size() + 1}};
+  line.update(more);
+  line.update({{"loss", loss},
+               {"best", found_.loss},
+               {"networks", setup_.judge.networks()},
+               {"ensembles", setup_.judge.ensembles()}});
+  if (tested_) line["test_error"] = tested_->error;
+  found_.trace.push_back(std::move(line));
+}
+
 FoundEnsemble best_of_rounds(const MethodSetup& setup, const DrawRound& draw) {
-  FoundEnsemble best;
-  best.loss = std::numeric_limits<double>::infinity();
-  std::optional<EnsembleFigures> tested;
+  BestSoFar best(setup);
   Progress progress("ensembles", setup.options.rounds);
   for (int round = 0; round < setup.options.rounds; ++round) {
     stop_if_asked();
-    Json line = {{"round", round + 1}};
+    Json line = Json::object();
     const std::vector<Genotype> members = draw(round, line);
     const double loss = setup.judge.loss(members);
-    if (loss < best.loss) {
-      best.loss = loss;
-      best.members = members;
-      tested = setup.judge.test(members, {});
-    }
-    line.update({{"loss", loss},
-                 {"best", best.loss},
-                 {"networks", setup.judge.networks()},
-                 {"ensembles", setup.judge.ensembles()}});
-    if (tested) line["test_error"] = tested->error;
-    best.trace.push_back(std::move(line));
-    progress.advance(1, fmt::format("loss {:.4f}, best {:.4f}", loss, best.loss));
+    best.add(members, {}, loss, line);
+    progress.advance(1, fmt::format("loss {:.4f}, best {:.4f}", loss, best.found().loss));
   }
-  return best;
+  return best.found();
 }
 
 std::vector<Genotype> draw_members(const MethodSetup& setup, int count, const std::function<Genotype(uint64_t)>& draw,

@@ -19,8 +19,11 @@ MemberKind member_kind(const std::string& name);
 
 struct EnsembleMethodFacts {
   MemberKind kind = MemberKind::architectures;
-  bool searches = true;    // asks a judge
   bool posterior = false;  // draws from a posterior
+  // Options of the section "ensemble" that it makes use of and not all methods do (ensemble_check.h).
+  std::vector<std::string> reads{};
+
+  bool reads_option(const std::string& name) const;
 };
 
 struct MethodSetup {
@@ -41,6 +44,22 @@ struct FoundEnsemble {
 struct EnsembleMethod {
   static std::string kind() { return "ensemble method"; }
   using Registry = nascent::Registry<EnsembleMethod, FoundEnsemble(const MethodSetup&), EnsembleMethodFacts>;
+};
+
+// The best ensemble so far, with a line of the trace for each that was judged.
+class BestSoFar {
+ public:
+  explicit BestSoFar(const MethodSetup& setup) : setup_(setup) {}
+
+  // `more` goes into the line.
+  void add(const std::vector<Genotype>& members, const std::vector<double>& weights, double loss,
+           const Json& more = Json::object());
+  const FoundEnsemble& found() const { return found_; }
+
+ private:
+  const MethodSetup& setup_;
+  FoundEnsemble found_;
+  std::optional<EnsembleFigures> tested_;
 };
 
 // Rounds of drawing: the set with the lowest loss wins (thesis, Alg. 5.1). `draw` gives a round's set and may add to

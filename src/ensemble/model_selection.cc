@@ -37,6 +37,7 @@ Json select_models(const ModelSelectionOptions& options) {
     fail("nascent ensemble select: trained models are missing: model files, ensembles or run folders.");
   const EnsembleModel pool = gather_ensemble(options.models);
   if (pool.passes != 1) fail("The passes of one network cannot be selected from; name trained models.");
+  check_selection(options.selection, pool.members.size(), options.members, combination(options.combine));
   if (options.data.name.empty()) require_one_split(pool.members);
   const MemberPredictions held = predictions_of(pool, options, MemberImages::held_out);
   const SelectionPool candidates(held.members, held.labels, combination(options.combine));

@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "nascent/core/error.h"
-#include "nascent/core/log.h"
+#include "nascent/core/text.h"
 #include "nascent/train/evaluate.h"
 #include "nascent/train/loss.h"
 #include "nascent/train/predictions.h"
@@ -153,6 +153,7 @@ void train_posterior(const PosteriorOptions& options, Session& session) {
     State state;
     posterior.save(state, kPrefix);
     state.values["space"] = supernet.space->name();
+    state.values["operations"] = supernet.space->genotype_ops();
     save_state(state, session.directory().path() / kFile);
     const Genotype likely = posterior.most_probable();
     session.directory().write_genotype(likely);
@@ -165,25 +166,57 @@ void train_posterior(const PosteriorOptions& options, Session& session) {
   });
 }
 
+namespace {
+
+std::string described(const std::string& space, const std::vector<std::string>& ops) {
+  return fmt::format("{} ({})", space, join(ops, ", "));
+}
+
+// Spaces of users may have one name and be two.
+void load_fitting(ArchitecturePosterior& posterior, const State& state, const std::string& prefix,
+                  const std::filesystem::path& folder) {
+  State own;
+  posterior.save(own, prefix);
+  for (const auto& [name, tensor] : own.tensors()) {
+    if (state.has(name) && state.tensor(name).sizes() == tensor.sizes()) continue;
+    fail(
+        "The posterior in {} is of a space that is named {} too, but has other sites: {} is [{}] there, [{}] here. "
+        "Both must be of one space.",
+        folder.string(), posterior.space().name(), name.substr(prefix.size()),
+        state.has(name) ? fmt::format("{}", fmt::join(state.tensor(name).sizes(), ", ")) : "missing",
+        fmt::join(tensor.sizes(), ", "));
+  }
+  posterior.load(state, prefix);
+}
+
+}  // namespace
+
 void load_posterior(const std::filesystem::path& given, ArchitecturePosterior& posterior) {
   const auto inner = given / "posterior";
   const auto folder = std::filesystem::exists(inner / kFile) ? inner : given;
+  const auto require_space = [&](const std::string& name, const std::vector<std::string>& ops) {
+    const Space& space = posterior.space();
+    if (name == space.name() && ops == space.genotype_ops()) return;
+    fail("The posterior in {} is of the space {}, but here it is {}; they must be of one space.", folder.string(),
+         described(name, ops), described(space.name(), space.genotype_ops()));
+  };
   if (std::filesystem::exists(folder / kFile)) {
     const State state = load_state(folder / kFile);
-    if (const auto found = state.value("space").get<std::string>(); found != posterior.space().name()) {
-      fail("The posterior in {} is of the space {}, the supernet of {}; they must be of one space.", folder.string(),
-           found, posterior.space().name());
-    }
-    posterior.load(state, kPrefix);
-    return;
+    // Earlier versions kept no operations; they had no posterior without some of them.
+    require_space(state.value("space").get<std::string>(),
+                  state.values.value("operations", posterior.space().genotype_ops()));
+    return load_fitting(posterior, state, kPrefix, folder);
   }
   const auto searched = std::filesystem::exists(folder / "supernet" / "run.json") ? folder / "supernet" : folder;
   const auto state = CheckpointStore(searched / "checkpoints").newest();
-  if (!state || !state->has(fmt::format("job.relaxation.{}.edges", posterior.shape().cells()[0].type))) {
+  const SearchOptions options = state ? search_options_of(searched) : SearchOptions();
+  if (!state || options.one_shot.relaxation.relaxation != "posterior") {
     fail("{} holds no posterior: neither {} nor the checkpoint of a search with --relaxation posterior.",
          given.string(), kFile);
   }
-  posterior.load(*state, "job.relaxation.");
+  const auto space = searched_space(options);
+  require_space(space->name(), space->genotype_ops());
+  load_fitting(posterior, *state, "job.relaxation.", searched);
 }
 
 }  // namespace nascent

@@ -13,19 +13,22 @@ float logit(float p) { return std::log(std::max(p, static_cast<float>(kLeastProb
 
 }  // namespace
 
-SelectionPool::SelectionPool(const Members& members, const Labels& labels, Combination how)
-    : members_(members), labels_(labels), how_(how) {
-  check_members(members, labels);
-  for (const Probabilities& member : members) {
+SelectionPool::SelectionPool(std::vector<const Probabilities*> members, const Labels& labels, Combination how)
+    : members_(std::move(members)), labels_(labels), how_(how) {
+  check_members(members_, labels);
+  for (const Probabilities* member : members_) {
     std::vector<float> truth(labels.size());
     for (size_t i = 0; i < labels.size(); ++i)
-      truth[i] = member.row(static_cast<int64_t>(i))[static_cast<size_t>(labels[i])];
+      truth[i] = member->row(static_cast<int64_t>(i))[static_cast<size_t>(labels[i])];
     truth_.push_back(std::move(truth));
   }
 }
 
+SelectionPool::SelectionPool(const Members& members, const Labels& labels, Combination how)
+    : SelectionPool(tables_of(members), labels, how) {}
+
 RunningEnsemble::RunningEnsemble(const SelectionPool& pool) : pool_(&pool) {
-  const auto width = static_cast<size_t>(pool.how() == Combination::logits ? pool.members()[0].classes : 1);
+  const auto width = static_cast<size_t>(pool.how() == Combination::logits ? pool.member(0).classes : 1);
   sums_.assign(static_cast<size_t>(pool.images()) * width, 0.0f);
 }
 
@@ -35,7 +38,7 @@ void RunningEnsemble::add(size_t member) {
     const auto& truth = pool_->truth(member);
     for (size_t i = 0; i < sums_.size(); ++i) sums_[i] += truth[i];
   } else {
-    const auto& values = pool_->members()[member].values;
+    const auto& values = pool_->member(member).values;
     for (size_t i = 0; i < sums_.size(); ++i) sums_[i] += logit(values[i]);
   }
 }
@@ -49,7 +52,7 @@ double RunningEnsemble::loss() const {
 double RunningEnsemble::loss_with(size_t member) const {
   const auto count = static_cast<double>(members_.size() + 1);
   return pool_->how() == Combination::probabilities ? loss_of_probabilities(pool_->truth(member).data(), count)
-                                                    : loss_of_logits(&pool_->members()[member], count);
+                                                    : loss_of_logits(&pool_->member(member), count);
 }
 
 double RunningEnsemble::loss_of_probabilities(const float* more, double count) const {
@@ -70,7 +73,7 @@ double RunningEnsemble::loss_of_probabilities(const float* more, double count) c
 }
 
 double RunningEnsemble::loss_of_logits(const Probabilities* more, double count) const {
-  const auto classes = static_cast<size_t>(pool_->members()[0].classes);
+  const auto classes = static_cast<size_t>(pool_->member(0).classes);
   const auto& labels = pool_->labels();
   std::vector<double> row(classes);
   double sum = 0;

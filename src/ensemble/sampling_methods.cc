@@ -19,7 +19,8 @@ FoundEnsemble monte_carlo(const MethodSetup& setup) {
       return setup.posterior->sample(random);
     };
     return draw_members(setup, setup.options.members, draw,
-                        "the posterior is too sharp: raise --tau, or use --no-distinct.");
+                        fmt::format("the posterior is too sharp: raise --tau (now {:g}), or use --no-distinct.",
+                                    setup.posterior->temperature()));
   });
 }
 
@@ -78,10 +79,14 @@ FoundEnsemble stein(const MethodSetup& setup) {
 }
 
 NASCENT_REGISTER(EnsembleMethod, "mc", "rounds of independent draws from the posterior (NESBS, MC Sampling)",
-                 monte_carlo, EnsembleMethodFacts{.posterior = true});
+                 monte_carlo, EnsembleMethodFacts{.posterior = true, .reads = {"members", "rounds", "distinct"}});
 NASCENT_REGISTER(EnsembleMethod, "svgd", "rounds of particles that climb the posterior and keep apart (NESBS, SVGD-RD)",
-                 stein, EnsembleMethodFacts{.posterior = true});
-NASCENT_REGISTER(EnsembleMethod, "uniform", "rounds of uniform draws from the space (URS)", uniform);
+                 stein,
+                 EnsembleMethodFacts{
+                     .posterior = true,
+                     .reads = {"members", "rounds", "delta", "iterations", "step", "particle-momentum"}});
+NASCENT_REGISTER(EnsembleMethod, "uniform", "rounds of uniform draws from the space (URS)", uniform,
+                 EnsembleMethodFacts{.reads = {"members", "rounds", "distinct"}});
 
 }  // namespace
 }  // namespace nascent

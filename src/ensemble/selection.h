@@ -3,6 +3,7 @@
 //   const Selected found = Selection::Registry::instance().make("forward", SelectionSetup{pool, 3});
 #pragma once
 
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -24,13 +25,18 @@ struct Selected {
   int64_t judged = 0;             // ensembles whose loss was computed
 };
 
-struct Selection {
-  static std::string kind() { return "selection"; }
-  using Registry = nascent::Registry<Selection, Selected(const SelectionSetup&)>;
+struct SelectionFacts {
+  bool logits = true;                                             // it can average logits
+  double most_subsets = std::numeric_limits<double>::infinity();  // of the pool that it can go through
 };
 
-// An Error where the pool is too small for the ensemble.
-void require_enough(const SelectionSetup& setup);
+struct Selection {
+  static std::string kind() { return "selection"; }
+  using Registry = nascent::Registry<Selection, Selected(const SelectionSetup&), SelectionFacts>;
+};
+
+// An Error where the pool is too small for the ensemble, or where the selection cannot do what is asked.
+void check_selection(const std::string& name, size_t pool, int size, Combination how);
 Selected select_members(const std::string& name, const SelectionSetup& setup);
 
 }  // namespace nascent

@@ -26,12 +26,15 @@ FoundEnsemble several(const MethodSetup& setup) { return copies(setup, setup.opt
 FoundEnsemble one(const MethodSetup& setup) { return copies(setup, 1); }
 
 NASCENT_REGISTER(EnsembleMethod, "deep-ensemble", "one architecture trained from several seeds", several,
-                 EnsembleMethodFacts{.kind = MemberKind::seeds});
+                 EnsembleMethodFacts{.kind = MemberKind::seeds, .reads = {"members", "pool", "distinct", "genotype"}});
 NASCENT_REGISTER(EnsembleMethod, "mc-droppath", "one network that answers several times with paths dropped", one,
-                 EnsembleMethodFacts{.kind = MemberKind::passes});
+                 EnsembleMethodFacts{.kind = MemberKind::passes,
+                                     .reads = {"members", "pool", "distinct", "genotype", "drop"}});
 NASCENT_REGISTER(EnsembleMethod, "snapshot", "one training with a cyclic learning rate, a member per cycle", one,
-                 EnsembleMethodFacts{.kind = MemberKind::snapshots});
-NASCENT_REGISTER(EnsembleMethod, "single", "the best architecture of a pool, alone", one);
+                 EnsembleMethodFacts{.kind = MemberKind::snapshots,
+                                     .reads = {"members", "pool", "distinct", "genotype"}});
+NASCENT_REGISTER(EnsembleMethod, "single", "the best architecture of a pool, alone", one,
+                 EnsembleMethodFacts{.reads = {"pool", "distinct", "genotype"}});
 
 }  // namespace
 }  // namespace nascent

@@ -4,7 +4,6 @@
 #include <cmath>
 #include <numeric>
 
-#include "nascent/core/error.h"
 #include "nascent/ensemble/selection.h"
 
 namespace nascent {
@@ -47,8 +46,6 @@ Weighing weigh(const SelectionPool& pool, const std::vector<size_t>& members) {
 }
 
 Selected stacking(const SelectionSetup& setup) {
-  if (setup.pool.how() == Combination::logits)
-    fail("--selection stacking weighs probabilities; use --combine probabilities, or another selection.");
   std::vector<size_t> all(setup.pool.size());
   std::iota(all.begin(), all.end(), 0);
   const Weighing whole = weigh(setup.pool, all);
@@ -58,8 +55,8 @@ Selected stacking(const SelectionSetup& setup) {
   return {all, kept.weights, kept.loss, whole.passes + kept.passes};
 }
 
-NASCENT_REGISTER(Selection, "stacking", "weights that minimise the loss, of the members that get the largest",
-                 stacking);
+NASCENT_REGISTER(Selection, "stacking", "weights that minimise the loss, of the members that get the largest", stacking,
+                 SelectionFacts{.logits = false});
 
 }  // namespace
 }  // namespace nascent

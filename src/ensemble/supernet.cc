@@ -12,7 +12,9 @@ namespace {
 // Where run_job keeps its job's state, and OneShotSearch its network's weights.
 constexpr const char* kWeights = "job.supernet.";
 
-SearchOptions options_of(const std::filesystem::path& folder) {
+}  // namespace
+
+SearchOptions search_options_of(const std::filesystem::path& folder) {
   SearchOptions options;
   OptionTable table;
   options.declare(table);
@@ -21,7 +23,11 @@ SearchOptions options_of(const std::filesystem::path& folder) {
   return options;
 }
 
-}  // namespace
+std::shared_ptr<const Space> searched_space(const SearchOptions& options) {
+  const auto space = find_space(options.space);
+  const auto& excluded = options.one_shot.relaxation.exclude;
+  return excluded.empty() ? space : without(*space, excluded);
+}
 
 std::unique_ptr<Loader> Supernet::judging() const { return data->evaluation(data->split().valid); }
 std::unique_ptr<Loader> Supernet::learning(const std::string& purpose) const {
@@ -48,8 +54,8 @@ Supernet load_supernet(const std::filesystem::path& given, const std::string& sp
     fail("The supernet in {} is not fully trained; resume it with nascent search --resume {}.", folder.string(),
          folder.string());
   Supernet supernet;
-  supernet.options = options_of(folder);
-  supernet.space = find_space(supernet.options.space);
+  supernet.options = search_options_of(folder);
+  supernet.space = searched_space(supernet.options);
   if (!space.empty() && supernet.space->name() != space) {
     fail(
         "The supernet in {} is of the space {}, but {} was asked for. Give the supernet's space with --space, or "

@@ -11,9 +11,14 @@
 
 namespace nascent {
 
+// As the run of a search was asked for.
+SearchOptions search_options_of(const std::filesystem::path& folder);
+// The space that they name, without the operations that --exclude names.
+std::shared_ptr<const Space> searched_space(const SearchOptions& options);
+
 struct Supernet {
   SearchOptions options{};
-  std::shared_ptr<const Space> space{};
+  std::shared_ptr<const Space> space{};  // that its paths were drawn from
   std::shared_ptr<ImageData> data{};
   std::shared_ptr<Network> network{};
   State state{};  // of the run's last checkpoint

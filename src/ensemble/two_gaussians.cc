@@ -6,6 +6,9 @@
 #include <array>
 #include <cmath>
 
+#include "nascent/core/files.h"
+#include "nascent/run/picture_files.h"
+
 namespace nascent {
 namespace {
 
@@ -66,67 +69,31 @@ ParticleSpread spread_on_two_gaussians(const SvgdOptions& options, int count, in
 namespace {
 
 constexpr double kLow = -3, kHigh = 3;  // what is drawn of the plane
-constexpr int kPixels = 96, kSide = 192, kGap = 30, kTop = 26, kLevels = 7;
+constexpr int kPlaces = 61;             // of the grid, along each side
 
-double across(double value) { return (value - kLow) / (kHigh - kLow) * kSide; }
-
-// The density in steps, whose borders are contours; equal steps of a row are one rectangle.
-std::string density_steps(double left) {
-  constexpr double kPixel = static_cast<double>(kSide) / kPixels, kMost = 1.15;
-  const auto place = [](int i) { return kLow + (i + 0.5) * (kHigh - kLow) / kPixels; };
-  const auto level = [&](int column, int row) {
-    return std::ceil(kLevels * two_gaussians_density(place(column), -place(row)) / kMost - 0.35);
-  };
-  std::string svg;
-  for (int row = 0; row < kPixels; ++row) {
-    for (int column = 0, next = 0; column < kPixels; column = next) {
-      const double found = level(column, row);
-      for (next = column + 1; next < kPixels && level(next, row) == found;) ++next;
-      if (found <= 0) continue;
-      svg += fmt::format("<rect x=\"{:g}\" y=\"{:g}\" width=\"{:g}\" height=\"{:g}\" fill-opacity=\"{:.2f}\"/>",
-                         left + column * kPixel, kTop + row * kPixel, (next - column) * kPixel, kPixel, 0.1 * found);
-    }
+PicturePanel panel_of(const ParticleSpread& spread) {
+  GridPlot plot{.kind = GridPlot::Kind::contour, .levels = 8, .width = 260, .height = 240};
+  for (int i = 0; i < kPlaces; ++i) plot.x.push_back(kLow + i * (kHigh - kLow) / (kPlaces - 1));
+  plot.y = plot.x;
+  for (const double y : plot.y) {
+    for (const double x : plot.x) plot.values.push_back(two_gaussians_density(x, y));
   }
-  return fmt::format("<g fill=\"#2f6bd8\" shape-rendering=\"crispEdges\">{}</g>\n", svg);
-}
-
-std::string draw_frame(double left) {
-  std::string svg =
-      fmt::format("<rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" fill=\"none\" stroke=\"#9aa4b2\"/>\n", left, kTop,
-                  kSide, kSide);
-  for (const int tick : {-2, 0, 2}) {
-    svg += fmt::format(
-        "<text x=\"{:g}\" y=\"{}\" text-anchor=\"middle\" font-size=\"10\" fill=\"#5b6472\">{}</text>"
-        "<text x=\"{:g}\" y=\"{:g}\" text-anchor=\"end\" font-size=\"10\" fill=\"#5b6472\">{}</text>\n",
-        left + across(tick), kTop + kSide + 13, tick, left - 4, kTop + kSide - across(tick) + 3, tick);
-  }
-  return svg;
-}
-
-std::string draw_particles(const Particles& particles, double left) {
-  std::string svg;
-  for (const Particle& p : particles) {
-    svg += fmt::format(
-        "<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"3\" fill=\"#e0701a\" stroke=\"#ffffff\" stroke-width=\"0.7\"/>",
-        left + across(p[0]), kTop + kSide - across(p[1]));
-  }
-  return svg + "\n";
+  for (const Particle& p : spread.particles) plot.points.emplace_back(p[0], p[1]);
+  return {fmt::format("δ = {:g}", spread.delta), "", "", script_of(plot)};
 }
 
 }  // namespace
 
-std::string draw_spreads(const std::vector<ParticleSpread>& spreads) {
-  std::string svg = fmt::format(
-      "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0} {1}\" width=\"{0}\" height=\"{1}\" "
-      "font-family=\"sans-serif\" font-size=\"12\"><rect width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>\n",
-      (kSide + kGap) * static_cast<int>(spreads.size()) + kGap, kSide + kTop + 22);
-  for (size_t s = 0; s < spreads.size(); ++s) {
-    const double left = kGap + (kSide + kGap) * static_cast<double>(s);
-    svg += fmt::format("<text x=\"{}\" y=\"17\" text-anchor=\"middle\">δ = {:g}</text>\n", left + kSide / 2.0,
-                       spreads[s].delta);
-    svg += density_steps(left) + draw_frame(left) + draw_particles(spreads[s].particles, left);
+void write_spreads(const std::filesystem::path& file, const std::vector<ParticleSpread>& spreads) {
+  std::vector<PicturePanel> panels;
+  std::string csv = "delta,particle,x,y\n";
+  for (const ParticleSpread& spread : spreads) {
+    panels.push_back(panel_of(spread));
+    for (size_t i = 0; i < spread.particles.size(); ++i)
+      csv += fmt::format("{:g},{},{},{}\n", spread.delta, i + 1, spread.particles[i][0], spread.particles[i][1]);
   }
-  return svg + "</svg>\n";
+  write_file(file.string() + ".csv", csv);
+  write_picture(file, panels);
 }
 
 }  // namespace nascent

@@ -2,7 +2,7 @@
 // 0.5).
 #pragma once
 
-#include <string>
+#include <filesystem>
 #include <vector>
 
 #include "nascent/ensemble/svgd.h"
@@ -23,7 +23,7 @@ struct ParticleSpread {
 // `count` particles for each of `seeds` seeds; figures are means over them.
 ParticleSpread spread_on_two_gaussians(const SvgdOptions& options, int count, int seeds);
 
-// Particles over the density, one panel per spread, as an SVG file of its own.
-std::string draw_spreads(const std::vector<ParticleSpread>& spreads);
+// Particles over the density, one panel per spread: FILE.svg, a PNG of each panel, and FILE.csv with the places.
+void write_spreads(const std::filesystem::path& file, const std::vector<ParticleSpread>& spreads);
 
 }  // namespace nascent

@@ -63,6 +63,11 @@ std::string grid_data(const GridPlot& plot, Span& values) {
 // Over a map: the path, and a ring where it ends or, without one, at the middle. Circles, as in plots: gnuplot's points
 // are references to definitions, which several drawings on a page cannot keep apart.
 std::string overlay(const GridPlot& plot) {
+  if (!plot.points.empty()) {
+    std::string data = "$points << EOD\n";
+    for (const auto& [x, y] : plot.points) data += fmt::format("{} {}\n", x, y);
+    return data + "EOD\n";
+  }
   std::string data = "$path << EOD\n";
   for (const auto& [x, y] : plot.path) data += fmt::format("{} {}\n", x, y);
   const auto [x, y] = plot.path.empty()
@@ -72,6 +77,8 @@ std::string overlay(const GridPlot& plot) {
 }
 
 std::string overlay_command(const GridPlot& plot) {
+  if (!plot.points.empty())
+    return fmt::format("$points using 1:2 with circles fs solid noborder lc {}", curve_colour(1));
   std::string command = fmt::format("$mark using 1:2 with circles fs empty border lw 1.6 lc {}", curve_colour(1));
   if (!plot.path.empty()) {
     command +=

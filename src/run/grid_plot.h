@@ -25,6 +25,7 @@ struct GridPlot {
   std::optional<PlotScale> scale{};
   int levels = 14;  // of contour lines, about: they stand at round numbers
   Points path{};    // drawn over it, point by point; the last one is marked
+  Points points{};  // or these, each by itself
   int width = 360, height = 300;
 };
 

@@ -42,7 +42,7 @@ CellSpace::CellSpace(SpaceDescription description) {
   description_ = std::move(description.description);
   skeleton_ = std::move(description.skeleton);
   ops_ = genotype_ops_ = std::move(description.ops);
-  if (!description.none_in_genotypes) std::erase(genotype_ops_, "none");
+  for (const std::string& op : description.search_only) std::erase(genotype_ops_, op);
   cells_ = std::move(description.cells);
   own_cells_ = description.own_cells;
   default_cells_ = description.default_cells;

@@ -14,9 +14,9 @@ struct SpaceDescription {
   std::string name{}, description{};
   std::string skeleton = "darts";
   std::vector<std::string> ops{};
-  bool none_in_genotypes = true;     // false: `none` is a candidate in the search, but no genotype contains it
-  std::vector<CellChoices> cells{};  // one per type
-  bool own_cells = false;            // the cell at position i is of type cells[i], and the network has that many
+  std::vector<std::string> search_only{};  // those of `ops` that are candidates in the search, but in no genotype
+  std::vector<CellChoices> cells{};        // one per type
+  bool own_cells = false;                  // the cell at position i is of type cells[i], and the network has that many
   int default_cells = 8, default_channels = 16;
 };
 

@@ -191,7 +191,7 @@ SpaceDescription read_description(const TableReader& reader) {
   space.description = reader.text("description", "");
   space.skeleton = reader.text("skeleton", "darts");
   space.ops = reader.texts("ops");
-  space.none_in_genotypes = reader.flag("none-in-genotypes", true);
+  if (!reader.flag("none-in-genotypes", true)) space.search_only = {"none"};
   space.own_cells = reader.flag("own-cells", false);
   space.default_cells = reader.integer("cells", space.skeleton.starts_with("nasbench") ? 3 : 8, 1, 1000);
   space.default_channels = reader.integer("channels", 16, 1, 4096);

@@ -37,7 +37,7 @@ std::shared_ptr<const Space> darts() {
   return make({.name = "darts",
                .description = "DARTS: normal and reduction cell of 4 nodes, 8 operations",
                .ops = with_none(kOps),
-               .none_in_genotypes = false,
+               .search_only = {"none"},
                .cells = normal_and_reduce(dense_cell("", 2, 4, 2))});
 }
 
@@ -48,7 +48,7 @@ std::shared_ptr<const Space> darts_pr() {
   return make({.name = "darts-pr",
                .description = "PR-DARTS's DARTS: both operations of a node may read the same input",
                .ops = with_none(kOps),
-               .none_in_genotypes = false,
+               .search_only = {"none"},
                .cells = normal_and_reduce(cell)});
 }
 

@@ -240,6 +240,30 @@ TEST(Campaign, SquareThatBeatsGradientsIsFlagged) {
   EXPECT_TRUE(finished(campaign)["warnings"]["square_beats_gradients"].get<bool>());
 }
 
+// An option that the attack does not know was meant to say something; what cannot be is said before models are read.
+TEST(AttackOptions, WhatTheAttackIgnoresIsRefused) {
+  const auto refused = [](const std::string& attack, const std::function<void(AttackOptions&)>& set) {
+    AttackOptions options;
+    options.attack = attack;
+    set(options);
+    return error_of([&] { check_attack(options); });
+  };
+  EXPECT_THAT(refused("fgsm", [](AttackOptions& o) { o.settings.steps = 3; }),
+              HasSubstr("the attack 'fgsm' makes no use"));
+  EXPECT_THAT(refused("pgd", [](AttackOptions& o) { o.settings.queries = 3; }),
+              HasSubstr("belongs to autoattack, plus, square"));
+  EXPECT_THAT(refused("square", [](AttackOptions& o) { o.settings.classes = 3; }), HasSubstr("--target-classes"));
+  EXPECT_THAT(refused("rand", [](AttackOptions& o) { o.settings.window = 0.5; }), HasSubstr("--window"));
+  EXPECT_THAT(refused("cw", [](AttackOptions& o) { o.norm = "linf"; }), HasSubstr("does not know the norm"));
+  EXPECT_THAT(refused("pgd", [](AttackOptions& o) { o.eps = {"-1"}; }), HasSubstr("below 0"));
+  EXPECT_THAT(refused("deepfool", [](AttackOptions& o) { o.target = "random"; }),
+              HasSubstr("cannot be given a target"));
+  AttackOptions options;  // a cascade reads what its parts do
+  options.settings.queries = 10;
+  options.settings.steps = options.settings.restarts = options.settings.classes = 2;
+  EXPECT_NO_THROW(check_attack(options));
+}
+
 TEST(AttackPlan, WhatCannotBeIsRefused) {
   const auto refused = [](const AttackOptions& options, int64_t classes = 10) {
     return error_of([&] { plan_attack(options, classes, 1); });

@@ -120,14 +120,15 @@ class ProgramTest : public testing::Test {
     return waitid(P_PID, child, &info, WEXITED | WNOHANG | WNOWAIT) != 0 || info.si_pid == child;
   }
 
-  // What a run has kept so far of its work and that of its parts: checkpoints and results.
+  // What a run has kept so far of its work and that of its parts: checkpoints, results and predictions.
   static std::set<std::string> kept_files(const std::filesystem::path& run) {
     std::set<std::string> names;
     std::error_code error;  // files come and go meanwhile
     for (std::filesystem::recursive_directory_iterator entry(run, error), end; !error && entry != end;
          entry.increment(error)) {
       const std::string name = entry->path().filename();
-      if (name.starts_with("checkpoint-") || name == "result.json") names.insert(entry->path());
+      const bool predicted = entry->path().parent_path().filename() == "predictions";
+      if (name.starts_with("checkpoint-") || name == "result.json" || predicted) names.insert(entry->path());
     }
     return names;
   }

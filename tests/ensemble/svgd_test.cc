@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "nascent/core/error.h"
 #include "nascent/ensemble/diversity.h"
@@ -172,6 +173,24 @@ TEST(Fairness, CountsAgainstTheClosedForm) {
   EXPECT_LT(fairness.p_value, 0.999);
   // Always the same path is as unfair as can be.
   EXPECT_LT(count_fairness(*space, 700, [&](int64_t) { return draw(0); }).p_value, 1e-12);
+}
+
+// Of four operations, not five, each is expected in a quarter of the steps.
+TEST(Fairness, WhatIsExcludedIsNotExpected) {
+  const auto space = find_space("nasbench201");
+  RelaxationOptions options;
+  options.exclude = {"none"};
+  for (const std::string name : {"single-path", "fair-path"}) {
+    const auto path = Relaxation::Registry::instance().make(name, RelaxationSetup{*space, options, 1});
+    const Fairness fairness = count_fairness(*without(*space, options.exclude), 400,
+                                             [&](int64_t step) { return path->mixture({.seed = 1, .step = step}); });
+    for (const double expected : fairness.cells[0].expected) EXPECT_DOUBLE_EQ(expected, 100);
+    for (const auto& counts : fairness.cells[0].counts) {
+      ASSERT_EQ(counts.size(), 4u);
+      EXPECT_EQ(std::accumulate(counts.begin(), counts.end(), int64_t{0}), 400);
+    }
+    EXPECT_GT(fairness.p_value, 1e-3) << name;
+  }
 }
 
 TEST(Fairness, StrictPathsTrainEveryOperationOnce) {

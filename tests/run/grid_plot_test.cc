@@ -32,6 +32,13 @@ size_t count(const std::string& text, const std::string& what) {
   return found;
 }
 
+TEST(GridPlot, PointsStandByThemselvesAndWithoutARing) {
+  GridPlot plot = plot_of(Kind::contour);
+  plot.points = {{0.5, 0.25}, {-0.5, 0}};
+  EXPECT_THAT(script_of(plot).text, AllOf(HasSubstr("$points << EOD\n0.5 0.25\n-0.5 0\nEOD\n"), Not(HasSubstr("$mark")),
+                                          Not(HasSubstr("with lines lw 1.2"))));
+}
+
 TEST(GridPlot, SaysEveryPointOnceInRows) {
   for (const Kind kind : kKinds) {
     EXPECT_THAT(

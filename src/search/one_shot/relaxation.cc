@@ -72,14 +72,20 @@ std::shared_ptr<const Space> without(const Space& space, const std::vector<std::
   SpaceDescription left{.name = space.name(),
                         .description = space.description(),
                         .skeleton = space.skeleton(),
+                        .ops = space.ops(),
+                        .search_only = excluded,
                         .cells = space.cells(),
                         .own_cells = space.own_cells(),
                         .default_cells = space.default_cells(),
                         .default_channels = space.default_channels()};
-  for (const auto& op : space.genotype_ops()) {
-    if (std::find(excluded.begin(), excluded.end(), op) == excluded.end()) left.ops.push_back(op);
+  for (const auto& op : space.ops()) {
+    const auto& allowed = space.genotype_ops();
+    if (std::find(allowed.begin(), allowed.end(), op) == allowed.end()) left.search_only.push_back(op);
   }
-  if (left.ops.empty()) fail("--exclude leaves no operation to choose from.");
+  const auto is_left = [&](const std::string& op) {
+    return std::find(left.search_only.begin(), left.search_only.end(), op) == left.search_only.end();
+  };
+  if (std::none_of(left.ops.begin(), left.ops.end(), is_left)) fail("--exclude leaves no operation to choose from.");
   return std::make_shared<const CellSpace>(std::move(left));
 }
 

@@ -94,7 +94,8 @@ class Relaxation : public Stateful {
   virtual Policy policy(const SearchPlace& place) const;
 };
 
-// The space without the operations that --exclude names: what relaxations draw from that draw whole architectures.
+// The space without the operations that --exclude names: what architectures are drawn from. They stay candidates of the
+// supernet, so its rows of weights are those of `space`.
 std::shared_ptr<const Space> without(const Space& space, const std::vector<std::string>& excluded);
 
 // A relaxation whose parameters are an ArchitectureParameters.

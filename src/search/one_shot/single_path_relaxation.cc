@@ -30,7 +30,7 @@ class SinglePathRelaxation : public Relaxation {
     for (const auto& cell : space_.cells()) {
       at::Tensor row = at::zeros({static_cast<int64_t>(space_.ops().size())});
       for (size_t op = 0; op < space_.ops().size(); ++op) {
-        const auto& drawn = drawn_->ops();
+        const auto& drawn = drawn_->genotype_ops();
         if (std::find(drawn.begin(), drawn.end(), space_.ops()[op]) != drawn.end())
           row[static_cast<int64_t>(op)] = 1.0 / static_cast<double>(drawn.size());
       }
@@ -57,11 +57,8 @@ class SinglePathRelaxation : public Relaxation {
 // kept trains each of its operations once.
 class FairPathRelaxation : public SinglePathRelaxation {
  public:
-  explicit FairPathRelaxation(const RelaxationSetup& setup) : SinglePathRelaxation(setup) {
-    const auto& drawn = drawn_->ops();
-    for (const int op : genotype_op_indices(space_)) {
-      if (std::find(drawn.begin(), drawn.end(), space_.ops()[op]) != drawn.end()) ops_.push_back(op);
-    }
+  explicit FairPathRelaxation(const RelaxationSetup& setup)
+      : SinglePathRelaxation(setup), ops_(genotype_op_indices(*drawn_)) {
     for (const CellChoices& cell : space_.cells()) groups_.push_back(edge_groups(cell));
   }
 

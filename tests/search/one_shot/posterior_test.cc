@@ -73,7 +73,7 @@ TEST(Posterior, DrawsFollowTheProbabilities) {
   });
   EXPECT_EQ(expected.size(), 48u);  // the first node's two operations count too
   EXPECT_NEAR(sum, 1, 1e-6);
-  const int draws = 20000;
+  const int draws = 100000;
   for (int i = 0; i < draws; ++i) {
     RandomStream random(3, "draw", {static_cast<uint64_t>(i)});
     ++drawn[to_text(posterior.sample(random), "json")];
@@ -86,28 +86,73 @@ TEST(Posterior, DrawsFollowTheProbabilities) {
   EXPECT_GT(chi_squared_tail(chi, 47), 1e-3);
 }
 
-// The pairs alone, by Gumbel's top two, in 10^5 draws.
+// The pairs of one node as sample() draws them, against their closed form.
 TEST(Posterior, PairsFollowTheirProbabilities) {
-  const InputSets sets({.node = 0, .keep = 2, .rows = {0, 1, 2, 3, 4}, .states = {0, 1, 2, 3, 4}});
-  const at::Tensor logits = at::tensor({0.5, -0.5, 1.0, 0.0, -1.0}, at::kDouble);
-  const auto p = numbers(sets.log_probabilities(logits).exp()), pi = numbers(logits.log_softmax(0));
-  std::vector<int64_t> drawn(10);
-  for (int i = 0; i < 100000; ++i) {
+  SpaceDescription description;
+  description.name = "pairs";
+  description.ops = {"skip_connect"};
+  description.cells = {{.type = "normal",
+                        .inputs = 2,
+                        .nodes = {any_inputs(2, 2), any_inputs(2, 2), any_inputs(4, 2)},
+                        .output = {2, 3, 4}}};
+  const CellSpace space(description);
+  ArchitecturePosterior posterior(space, {.temperature = 0.7}, 1);
+  set_logits(posterior, 1, 5);
+  const EdgeGroup group = edge_groups(space.cells()[0])[2];
+  ASSERT_EQ(group.rows.size(), 4u);
+  // pi = softmax(logits / tau), and P{a,b} = pi_a pi_b (1 / (1 - pi_a) + 1 / (1 - pi_b)).
+  const auto logits = numbers(posterior.parameters()[1]);
+  std::vector<double> pi;
+  double sum = 0;
+  for (const int row : group.rows) sum += pi.emplace_back(std::exp(logits[static_cast<size_t>(row)] / 0.7));
+  for (double& p : pi) p /= sum;
+  const int draws = 100000;
+  std::map<std::vector<int>, int64_t> drawn;
+  for (int i = 0; i < draws; ++i) {
     RandomStream random(4, "pairs", {static_cast<uint64_t>(i)});
-    std::vector<std::pair<double, int>> perturbed;
-    for (int j = 0; j < 5; ++j)
-      perturbed.emplace_back(pi[static_cast<size_t>(j)] - std::log(-std::log(random.uniform() + 1e-300)), j);
-    std::sort(perturbed.rbegin(), perturbed.rend());
-    std::vector<int> pair = {perturbed[0].second, perturbed[1].second};
-    std::sort(pair.begin(), pair.end());
-    ++drawn[sets.index_of(pair)];
+    ++drawn[encode(space, posterior.sample(random))[0].kept[2]];
   }
   double chi = 0;
-  for (size_t i = 0; i < 10; ++i) {
-    const double gap = static_cast<double>(drawn[i]) - 1e5 * p[i];
-    chi += gap * gap / (1e5 * p[i]);
+  for (int a = 0; a < 4; ++a) {
+    for (int b = a + 1; b < 4; ++b) {
+      const double expected = draws * pi[a] * pi[b] * (1 / (1 - pi[a]) + 1 / (1 - pi[b]));
+      const double gap = static_cast<double>(drawn[{a, b}]) - expected;
+      chi += gap * gap / expected;
+    }
   }
-  EXPECT_GT(chi_squared_tail(chi, 9), 1e-3);
+  EXPECT_EQ(drawn.size(), 6u);
+  EXPECT_GT(chi_squared_tail(chi, 5), 1e-3);
+}
+
+// What is left out of the search is left out of every draw, and the prior is uniform over what remains.
+TEST(Posterior, LeavesOutWhatIsExcluded) {
+  const auto whole = find_space("nasbench201");
+  const auto space = without(*whole, {"none", "avg_pool_3x3"});
+  EXPECT_EQ(space->ops(), whole->ops());  // the supernet's rows
+  EXPECT_EQ(space->genotype_ops().size(), 3u);
+  EXPECT_EQ(space->count(), 729);  // 3^6
+  ArchitecturePosterior posterior(*space, {}, 1);
+  set_logits(posterior, 0, 1);
+  EXPECT_NEAR(posterior.divergence().item<double>(), 0, 1e-9);
+  Genotype genotype = posterior.most_probable();
+  for (uint64_t i = 0; i < 200; ++i) {
+    RandomStream random(3, "draw", {i});
+    space->validate(posterior.sample(random));
+    genotype = space->mutate(genotype, random);
+    for (const GenotypeNode& node : genotype.cells[0].nodes) {
+      for (const GenotypeEdge& edge : node.edges) {
+        EXPECT_NE(edge.op, "none");
+        EXPECT_NE(edge.op, "avg_pool_3x3");
+      }
+    }
+    const Mixture drawn = posterior.straight_through({.seed = 1, .step = static_cast<int64_t>(i)}, 1);
+    for (const auto& active : drawn.begin()->second.active) {
+      ASSERT_EQ(active.size(), 1u);
+      EXPECT_EQ(std::count(posterior.shape().ops().begin(), posterior.shape().ops().end(), active[0]), 1);
+    }
+  }
+  EXPECT_THROW(without(*whole, whole->ops()), Error);
+  EXPECT_THROW(without(*whole, {"nose"}), Error);
 }
 
 TEST(Posterior, DivergenceIsThatOfTheEnumeration) {
