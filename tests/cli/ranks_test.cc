@@ -342,6 +342,45 @@ TEST_F(ProgramOnRanks, StrategiesDependOnHowManyAreInFlightAlone) {
   expect_error(2, words("few", 1), "2 ranks but only 1 proposals judged at once (--in-flight)");
 }
 
+// The cache is that of one process, also after kills: every score once, in the order of the proposals.
+TEST_F(ProgramOnRanks, JudgementsByAMetricAreCachedInTheirOrder) {
+  const auto words = [&](const std::string& out, int validations) {
+    return with(tiny({"search"}), {"--method", "rea", "--judge", "metric", "--judge-metric", "snip", "--space",
+                                   "nasbench201", "--validations", std::to_string(validations), "--population", "10",
+                                   "--in-flight", "3", "--cache", path("cache-" + out), "--out", path(out)});
+  };
+  run_on(1, words("1", 40));
+  for (const int count : {2, 3}) {
+    const std::string out = std::to_string(count);
+    run_on(count, words(out, 40));
+    EXPECT_EQ(file_in("cache-" + out, ".scores"), file_in("cache-1", ".scores"));
+    EXPECT_EQ(file_in("cache-" + out, ".ahead"), "no .ahead");
+    EXPECT_EQ(kept(out), kept("1"));
+  }
+  constexpr int kMany = 300;
+  run_on(1, words("whole", kMany));
+  RandomStream random(13, "victim");
+  int killed = 0;
+  for (bool done = false; !done && killed < 20;) {
+    const bool begun = std::filesystem::exists(path("killed/run.json"));
+    const size_t until = lines_in("cache-killed") + 1 + random.below(kMany / 4);
+    const auto start = begun ? std::vector<std::string>{"search", "--resume", path("killed")} : words("killed", kMany);
+    const MpiRun::Output output = ranks(3, start, [&](pid_t mpirun) {
+      while (!MpiRun::has_ended(mpirun) && lines_in("cache-killed") < until) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(2));
+      }
+      const auto running = MpiRun::ranks_of(mpirun);
+      if (killed < 3 && !running.empty()) kill(running[random.below(running.size())], SIGKILL);
+    });
+    done = output.exit_code == 0;
+    if (!done) ++killed;
+    EXPECT_TRUE(done || output.exit_code == 137) << output.exit_code << ": " << output.err;
+  }
+  EXPECT_GE(killed, 1);
+  EXPECT_EQ(file_in("cache-killed", ".scores"), file_in("cache-whole", ".scores"));
+  EXPECT_EQ(kept("killed"), kept("whole"));
+}
+
 TEST_F(ProgramOnRanks, VariantsOfACellAreTrainedSideBySide) {
   const auto words = [&](const std::string& out) {
     return with(tiny({"analyze", "convergence", "darts-v2"}),
