@@ -11,10 +11,12 @@ bool mpi_would_abort() { return false; }
 
 #define OMPI_SKIP_MPICXX 1
 #include <mpi.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdlib>
 #include <list>
+#include <vector>
 
 namespace nascent::cluster {
 namespace {
@@ -33,6 +35,7 @@ class MpiTransport : public Transport {
     if (rank_ == 0) *counter_ = 0;
     MPI_Barrier(ranks_);
     MPI_Win_lock_all(MPI_MODE_NOCHECK, window_);
+    meet_neighbours();
   }
 
   ~MpiTransport() override {
@@ -45,6 +48,7 @@ class MpiTransport : public Transport {
 
   int rank() const override { return rank_; }
   int size() const override { return size_; }
+  Neighbours neighbours() const override { return neighbours_; }
 
   void send(int to, int kind, std::string bytes) override {
     Sending& sending = sending_.emplace_back(Sending{std::move(bytes), MPI_REQUEST_NULL});
@@ -86,6 +90,18 @@ class MpiTransport : public Transport {
   }
 
  private:
+  void meet_neighbours() {
+    const Neighbour mine{::getpid(), usable_cores()};
+    MPI_Comm here = MPI_COMM_NULL;
+    MPI_Comm_split_type(ranks_, MPI_COMM_TYPE_SHARED, /*key=*/rank_, MPI_INFO_NULL, &here);
+    int count = 0;
+    MPI_Comm_size(here, &count);
+    std::vector<Neighbour> all(static_cast<size_t>(count));
+    MPI_Allgather(&mine, sizeof mine, MPI_BYTE, all.data(), sizeof mine, MPI_BYTE, here);
+    MPI_Comm_free(&here);
+    neighbours_ = neighbours_of(all, mine);
+  }
+
   // Buffers stay where they are until MPI is done with them.
   struct Sending {
     std::string bytes;
@@ -107,6 +123,7 @@ class MpiTransport : public Transport {
   MPI_Win window_ = MPI_WIN_NULL;
   int64_t* counter_ = nullptr;
   int rank_ = 0, size_ = 1;
+  Neighbours neighbours_;
   std::list<Sending> sending_;
   std::list<Fetching> fetching_;
 };

@@ -8,6 +8,8 @@
 #include <optional>
 #include <string>
 
+#include "nascent/cluster/neighbours.h"
+
 namespace nascent::cluster {
 
 struct Message {
@@ -20,6 +22,7 @@ class Transport {
   virtual ~Transport() = default;  // leaves; called by all ranks at the end
   virtual int rank() const = 0;
   virtual int size() const = 0;
+  virtual Neighbours neighbours() const { return {}; }  // this rank is alone on its machine
   virtual void send(int to, int kind, std::string bytes) = 0;
   // What has arrived, in the order in which each rank sent it.
   virtual std::optional<Message> receive() = 0;

@@ -189,6 +189,10 @@ const std::map<std::string, std::function<void()>>& scenarios() {
          if (rank() == 0) fail("There is no space 'dorts'.");
          serve();
        }},
+      {"neighbours",
+       [] {
+         if (rank() == 0) std::cout << usual_threads() << " threads, " << processes_here().size() << " here\n";
+       }},
       {"too many",
        [] {
          if (rank() > 0) return serve();
