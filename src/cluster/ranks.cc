@@ -108,7 +108,7 @@ void agree(const Json& mine) {
     const Json theirs = Json::parse(hello.bytes);
     const std::string found = difference(mine, theirs.at("is"));
     if (found.empty()) continue;
-    fail("The ranks disagree. {}. Start all with the same program, command and files.",
+    fail("The ranks disagree. {}. Start all with the same program, command and files, on machines that compute alike.",
          told_by(hello.from, theirs.at("host").get<std::string>(), found));
   }
 }

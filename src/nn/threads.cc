@@ -69,10 +69,14 @@ void keep_freed_memory() {
 #endif
 }
 
+std::string describe_arithmetic() {
+  return fmt::format("LibTorch {}, {}, {}, kernels for {}", TORCH_VERSION, instruction_set(), describe_blas(),
+                     kernels::isa());
+}
+
 std::string describe_engine() {
   const int threads = at::get_num_threads();
-  return fmt::format("LibTorch {}, {}, {}, kernels for {}, {} thread{}", TORCH_VERSION, instruction_set(),
-                     describe_blas(), kernels::isa(), threads, threads == 1 ? "" : "s");
+  return fmt::format("{}, {} thread{}", describe_arithmetic(), threads, threads == 1 ? "" : "s");
 }
 
 std::string better_blas_core(std::string_view detected, bool avx2, bool avx512) {

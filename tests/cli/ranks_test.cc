@@ -257,7 +257,13 @@ TEST_F(ProgramOnRanks, OnesThatWereNotAskedForTheSameAreRefused) {
   EXPECT_THAT(output.err, HasSubstr("options.data.batch is 4 there and 8 on rank 0"));
   EXPECT_FALSE(std::filesystem::exists(path("two"))) << "nothing was computed";
   words = with({"-n", "1", NASCENT_PROGRAM}, score("two", 5));
-  words = with(words, {":", "-n", "1", NASCENT_PROGRAM, "score", "--help"});
+  const std::vector<std::string> alone = words;
+  // A CPU of another kind would make other bytes.
+  words = with(with(words, {":", "-n", "1", "env", "NASCENT_ISA=scalar", NASCENT_PROGRAM}), score("two", 5));
+  const MpiRun::Output unlike = MpiRun(folder_).run(0, words);
+  expect_refused(unlike, "arithmetic is");
+  EXPECT_THAT(unlike.err, HasSubstr("kernels for scalar\" there"));
+  words = with(alone, {":", "-n", "1", NASCENT_PROGRAM, "score", "--help"});
   expect_refused(MpiRun(folder_).run(0, words), "it was asked for something else and has ended");
 }
 
