@@ -13,7 +13,7 @@
 namespace nascent::cluster {
 
 struct Message {
-  int from = 0, kind = 0;
+  int from = 0, kind = 0;  // kinds are positive
   std::string bytes{};
 };
 
@@ -32,8 +32,9 @@ class Transport {
   virtual bool progress() = 0;
 };
 
-// By MPI, as one of the ranks that the launcher started. Null where the program was built without.
-std::unique_ptr<Transport> mpi_transport();
+// By MPI, as one of the ranks that the launcher started. Null where the program was built without. Longer messages than
+// `most` bytes travel in parts: MPI counts in int.
+std::unique_ptr<Transport> mpi_transport(size_t most = size_t{1} << 30);
 // Whether this MPI would end the process instead of saying that it does not know the launcher.
 bool mpi_would_abort();
 

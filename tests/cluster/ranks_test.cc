@@ -102,6 +102,12 @@ TEST_F(Ranks, ASignalToOneStopsAll) {
   EXPECT_THAT(output.out, Not(HasSubstr("by")));
 }
 
+TEST_F(Ranks, LongMessagesTravelInParts) {
+  const MpiRun::Output output = ranks(3, "parts");
+  EXPECT_EQ(output.exit_code, 0) << output.err;
+  EXPECT_EQ(output.out, "all as sent\n");
+}
+
 TEST_F(Ranks, ShareTheCoresOfTheirMachine) {
   const int cores = count(usable_cores());
   for (const int ranks_here : {1, 2}) {
