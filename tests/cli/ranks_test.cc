@@ -8,6 +8,8 @@
 #include "mpirun.h"
 #include "nascent/core/text.h"
 #include "nascent/data/image_file.h"
+#include "nascent/space/space.h"
+#include "nascent/table/table_builder.h"
 
 namespace nascent {
 namespace {
@@ -185,6 +187,30 @@ TEST_F(ProgramOnRanks, ScoresAreTheSameBytesOnAnyNumber) {
     EXPECT_EQ(file_in(other, ".ahead"), "no .ahead") << "all have had their turn";
     EXPECT_THAT(file_in(other, ".rank-1.log"), HasSubstr("Rank 1 of"));
   }
+}
+
+// Rank 0 made the list, and sent each rank a text of a kilobyte per row.
+TEST_F(ProgramOnRanks, ArchitecturesOfATableAreReadByEachRank) {
+  const auto write_table = [&](const std::string& name, uint64_t seed) {
+    TableBuilder builder(find_space("darts"), "made up");
+    RandomStream random(seed, "table");
+    for (int i = 0; i < 12; ++i) {
+      builder.set(builder.add(builder.space().sample(random), -1), parse_measure("toy_test12"), 50 + i);
+    }
+    builder.write(path(name));
+  };
+  for (const char* folder : {"here", "there"}) std::filesystem::create_directories(path(folder));
+  write_table("here/a.table", 1);
+  const auto words = [&](const std::string& table, const std::string& csv) {
+    return with(tiny({"score"}), {"--against", table, "--measure", "toy_test12", "--metrics", "snip,params", "--cache",
+                                  "none", "--csv", path(csv)});
+  };
+  run_on(1, words(path("here/a.table"), "1.csv"));
+  run_on(2, words(path("here/a.table"), "2.csv"));
+  EXPECT_EQ(read_file(path("1.csv")), read_file(path("2.csv")));
+  EXPECT_EQ(split(read_file(path("1.csv")), '\n').size(), 14u) << "header, 12 rows and the end";
+  write_table("there/a.table", 2);
+  expect_refused(in_folders(words("a.table", "3.csv")), "the data there are not those of rank 0");
 }
 
 TEST_F(ProgramOnRanks, AKilledRankCostsNoMoreThanWhatWasInFlight) {
