@@ -34,7 +34,7 @@ test: configure
 	@cd $(BUILD) && ctest --output-on-failure -j2
 
 bench: configure
-	@cmake --build $(BUILD) --target bench_step bench_analysis bench_attack bench_ensemble
+	@cmake --build $(BUILD) --target nascent bench_step bench_analysis bench_attack bench_ensemble
 	@for bench in step analysis attack ensemble; do $(BUILD)/bin/bench_$$bench || exit 1; done
 	@bench/scale $(BUILD)
 
