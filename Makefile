@@ -8,7 +8,7 @@ help:
 	@echo "make demo     install, build, search and train on Fashion-MNIST (minutes)"
 	@echo "make test     install, build and run every test"
 	@echo "make build    only build; the program is $(BUILD)/bin/nascent"
-	@echo "make bench    time the engines, analyses, attacks and ensembles beside the plain way (half an hour)"
+	@echo "make bench    time the engines, analyses, attacks and ensembles beside the plain way, and work on two ranks beside one (half an hour)"
 	@echo "make experiments  run every experiment; results go to docs/results/, whose README says how long each takes (hours)"
 	@echo "make docs     write docs/options.md anew from the program"
 	@echo "make format   run clang-format over the sources"
@@ -34,8 +34,9 @@ test: configure
 	@cd $(BUILD) && ctest --output-on-failure -j2
 
 bench: configure
-	@cmake --build $(BUILD) --target bench_step bench_analysis bench_attack bench_ensemble
+	@cmake --build $(BUILD) --target nascent bench_step bench_analysis bench_attack bench_ensemble
 	@for bench in step analysis attack ensemble; do $(BUILD)/bin/bench_$$bench || exit 1; done
+	@bench/scale $(BUILD)
 
 docs: build
 	@$(BUILD)/bin/nascent options --markdown > docs/options.md

@@ -3,6 +3,7 @@
 #include "nascent/cluster/ranks.h"
 #include "nascent/core/error.h"
 #include "nascent/core/version.h"
+#include "nascent/nn/threads.h"
 
 namespace nascent {
 
@@ -13,6 +14,7 @@ bool leads(const Verb& verb, const Invocation& invocation) {
          cluster::size());
   }
   cluster::agree({{"version", version()},
+                  {"arithmetic", describe_arithmetic()},
                   {"verb", invocation.verb},
                   {"arguments", invocation.arguments},
                   {"resume", invocation.resume},

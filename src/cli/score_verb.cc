@@ -7,7 +7,6 @@
 #include "nascent/core/interrupt.h"
 #include "nascent/core/log.h"
 #include "nascent/score/scoring.h"
-#include "nascent/table/benchmark_table.h"
 
 namespace nascent {
 namespace {
@@ -37,7 +36,7 @@ class ScoreVerb : public Verb {
   Json run(const Invocation& invocation) override {
     options_.genotypes = invocation.arguments;
     if (options_.genotypes.empty() && !options_.all && options_.sample == 0 && !agreement_.table.empty()) {
-      options_.genotypes = architectures_of(agreement_.table);
+      options_.table = agreement_.table;
     }
     const ScoringResult result = scored();
     if (!csv_.empty()) write_scores(csv_, result.genotypes, result.scores);
@@ -60,13 +59,6 @@ class ScoreVerb : public Verb {
   }
 
  private:
-  static std::vector<std::string> architectures_of(const std::string& file) {
-    const BenchmarkTable table(file);
-    std::vector<std::string> texts;
-    for (size_t row = 0; row < table.rows(); ++row) texts.push_back(to_text(table.genotype(row), "json"));
-    return texts;
-  }
-
   ScoringResult scored() const {
     try {
       return score(options_);

@@ -7,7 +7,6 @@ namespace nascent::cluster {
 
 struct Launch {
   int rank = 0, size = 1;
-  int here = 1;  // ranks on this machine, where the launcher says so
 
   bool several() const { return size > 1; }
 };
@@ -19,15 +18,15 @@ inline Launch launch() {
     return text == nullptr || *text == '\0' ? otherwise : std::atoi(text);
   };
   struct Names {
-    const char *rank, *size, *here;
+    const char *rank, *size;
   };
   constexpr Names kLaunchers[] = {
-      {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_SIZE"},  // Open MPI's mpirun
-      {"PMI_RANK", "PMI_SIZE", "MPI_LOCALNRANKS"},                                     // Hydra, srun --mpi=pmi2
-      {"SLURM_PROCID", "SLURM_STEP_NUM_TASKS", ""},                                    // srun
+      {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"},  // Open MPI's mpirun
+      {"PMI_RANK", "PMI_SIZE"},                          // Hydra, srun --mpi=pmi2
+      {"SLURM_PROCID", "SLURM_STEP_NUM_TASKS"},          // srun
   };
   for (const Names& names : kLaunchers) {
-    if (const int size = number(names.size, 0); size > 0) return {number(names.rank, 0), size, number(names.here, 1)};
+    if (const int size = number(names.size, 0); size > 0) return {number(names.rank, 0), size};
   }
   return {};
 }

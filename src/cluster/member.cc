@@ -31,7 +31,10 @@ int worse(int a, int b) {
 Member* Member::instance() { return the_member; }
 
 Member::Member(std::unique_ptr<Transport> transport)
-    : transport_(std::move(transport)), rank_(transport_->rank()), size_(transport_->size()) {
+    : transport_(std::move(transport)),
+      rank_(transport_->rank()),
+      size_(transport_->size()),
+      neighbours_(transport_->neighbours()) {
   carrier_ = std::thread([this] { carry(); });
   the_member = this;
 }

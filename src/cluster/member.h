@@ -52,6 +52,7 @@ class Member {
 
   int rank() const { return rank_; }
   int size() const { return size_; }
+  const Neighbours& neighbours() const { return neighbours_; }
   // Both may be called from any thread.
   void send(int to, Kind kind, std::string bytes = "");
   void send_all(Kind kind, const std::string& bytes = "");  // from rank 0 to the others
@@ -76,6 +77,7 @@ class Member {
 
   std::unique_ptr<Transport> transport_;
   int rank_, size_;
+  Neighbours neighbours_;
   std::mutex mutex_;
   std::condition_variable arrived_, asked_;
   std::deque<Message> inbox_, outbox_;  // of the outbox, `from` is to whom

@@ -3,7 +3,7 @@
 #ifndef NASCENT_HAS_MPI
 
 namespace nascent::cluster {
-std::unique_ptr<Transport> mpi_transport() { return nullptr; }
+std::unique_ptr<Transport> mpi_transport(size_t) { return nullptr; }
 bool mpi_would_abort() { return false; }
 }  // namespace nascent::cluster
 
@@ -11,17 +11,24 @@ bool mpi_would_abort() { return false; }
 
 #define OMPI_SKIP_MPICXX 1
 #include <mpi.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdlib>
 #include <list>
+#include <map>
+#include <memory>
+#include <vector>
 
 namespace nascent::cluster {
 namespace {
 
+// The kind of a message's parts but the last, which has the message's own.
+constexpr int kPart = 0;
+
 class MpiTransport : public Transport {
  public:
-  MpiTransport() {
+  explicit MpiTransport(size_t most) : most_(most) {
     int provided = 0;
     // One thread at a time calls MPI, but not always the same.
     MPI_Init_thread(nullptr, nullptr, MPI_THREAD_SERIALIZED, &provided);
@@ -33,6 +40,7 @@ class MpiTransport : public Transport {
     if (rank_ == 0) *counter_ = 0;
     MPI_Barrier(ranks_);
     MPI_Win_lock_all(MPI_MODE_NOCHECK, window_);
+    meet_neighbours();
   }
 
   ~MpiTransport() override {
@@ -45,24 +53,30 @@ class MpiTransport : public Transport {
 
   int rank() const override { return rank_; }
   int size() const override { return size_; }
+  Neighbours neighbours() const override { return neighbours_; }
 
   void send(int to, int kind, std::string bytes) override {
-    Sending& sending = sending_.emplace_back(Sending{std::move(bytes), MPI_REQUEST_NULL});
-    MPI_Isend(sending.bytes.data(), static_cast<int>(sending.bytes.size()), MPI_BYTE, to, kind, ranks_,
-              &sending.request);
+    const auto whole = std::make_shared<const std::string>(std::move(bytes));
+    size_t begin = 0, count = 0;
+    do {
+      count = std::min(most_, whole->size() - begin);
+      const bool is_last = begin + count == whole->size();
+      Sending& sending = sending_.emplace_back(Sending{whole, MPI_REQUEST_NULL});
+      MPI_Isend(whole->data() + begin, static_cast<int>(count), MPI_BYTE, to, is_last ? kind : kPart, ranks_,
+                &sending.request);
+      begin += count;
+    } while (begin < whole->size());
   }
 
   std::optional<Message> receive() override {
-    int found = 0;
-    MPI_Message handle = MPI_MESSAGE_NULL;
-    MPI_Status status;
-    MPI_Improbe(MPI_ANY_SOURCE, MPI_ANY_TAG, ranks_, &found, &handle, &status);
-    if (found == 0) return std::nullopt;
-    int count = 0;
-    MPI_Get_count(&status, MPI_BYTE, &count);
-    Message message{status.MPI_SOURCE, status.MPI_TAG, std::string(static_cast<size_t>(count), '\0')};
-    MPI_Mrecv(message.bytes.data(), count, MPI_BYTE, &handle, MPI_STATUS_IGNORE);
-    return message;
+    while (auto message = receive_part()) {
+      std::string& begun = begun_[message->from];
+      if (!begun.empty() || message->kind == kPart) begun += message->bytes;
+      if (message->kind == kPart) continue;
+      if (!begun.empty()) message->bytes = std::exchange(begun, {});
+      return message;
+    }
+    return std::nullopt;
   }
 
   void fetch_and_add(int64_t add, std::function<void(int64_t)> then) override {
@@ -86,9 +100,35 @@ class MpiTransport : public Transport {
   }
 
  private:
+  // Those of one rank in the order in which it sent them.
+  std::optional<Message> receive_part() {
+    int found = 0;
+    MPI_Message handle = MPI_MESSAGE_NULL;
+    MPI_Status status;
+    MPI_Improbe(MPI_ANY_SOURCE, MPI_ANY_TAG, ranks_, &found, &handle, &status);
+    if (found == 0) return std::nullopt;
+    int count = 0;
+    MPI_Get_count(&status, MPI_BYTE, &count);
+    Message message{status.MPI_SOURCE, status.MPI_TAG, std::string(static_cast<size_t>(count), '\0')};
+    MPI_Mrecv(message.bytes.data(), count, MPI_BYTE, &handle, MPI_STATUS_IGNORE);
+    return message;
+  }
+
+  void meet_neighbours() {
+    const Neighbour mine{::getpid(), usable_cores()};
+    MPI_Comm here = MPI_COMM_NULL;
+    MPI_Comm_split_type(ranks_, MPI_COMM_TYPE_SHARED, /*key=*/rank_, MPI_INFO_NULL, &here);
+    int count = 0;
+    MPI_Comm_size(here, &count);
+    std::vector<Neighbour> all(static_cast<size_t>(count));
+    MPI_Allgather(&mine, sizeof mine, MPI_BYTE, all.data(), sizeof mine, MPI_BYTE, here);
+    MPI_Comm_free(&here);
+    neighbours_ = neighbours_of(all, mine);
+  }
+
   // Buffers stay where they are until MPI is done with them.
   struct Sending {
-    std::string bytes;
+    std::shared_ptr<const std::string> whole;  // message, of which a part is sent
     MPI_Request request;
   };
   struct Fetching {
@@ -107,13 +147,16 @@ class MpiTransport : public Transport {
   MPI_Win window_ = MPI_WIN_NULL;
   int64_t* counter_ = nullptr;
   int rank_ = 0, size_ = 1;
+  const size_t most_;  // bytes of a part
+  Neighbours neighbours_;
   std::list<Sending> sending_;
+  std::map<int, std::string> begun_;  // by sender: messages of which parts have come
   std::list<Fetching> fetching_;
 };
 
 }  // namespace
 
-std::unique_ptr<Transport> mpi_transport() { return std::make_unique<MpiTransport>(); }
+std::unique_ptr<Transport> mpi_transport(size_t most) { return std::make_unique<MpiTransport>(most); }
 
 // Open MPI takes itself for alone under most strange launchers, but gives up under srun without PMIx.
 bool mpi_would_abort() {

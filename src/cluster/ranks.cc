@@ -1,12 +1,14 @@
 #include "nascent/cluster/ranks.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <chrono>
 #include <set>
-#include <thread>
 
 #include "nascent/cluster/launch.h"
 #include "nascent/cluster/member.h"
+#include "nascent/core/cores.h"
 #include "nascent/core/error.h"
 #include "nascent/core/last_error.h"
 #include "nascent/core/log.h"
@@ -17,8 +19,11 @@ int rank() { return Member::instance() == nullptr ? 0 : Member::instance()->rank
 int size() { return Member::instance() == nullptr ? 1 : Member::instance()->size(); }
 
 int usual_threads() {
-  const int cores = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
-  return std::max(1, size() == 1 ? cores : cores / std::max(1, launch().here));
+  return Member::instance() == nullptr ? count(usable_cores()) : Member::instance()->neighbours().cores;
+}
+
+std::vector<pid_t> processes_here() {
+  return Member::instance() == nullptr ? std::vector{::getpid()} : Member::instance()->neighbours().processes;
 }
 
 namespace {
@@ -109,7 +114,7 @@ void agree(const Json& mine) {
     const Json theirs = Json::parse(hello.bytes);
     const std::string found = difference(mine, theirs.at("is"));
     if (found.empty()) continue;
-    fail("The ranks disagree. {}. Start all with the same program, command and files.",
+    fail("The ranks disagree. {}. Start all with the same program, command and files, on machines that compute alike.",
          told_by(hello.from, theirs.at("host").get<std::string>(), found));
   }
 }

@@ -7,9 +7,12 @@
 //   if (cluster::rank() > 0) return cluster::serve();                      // helps until rank 0 has done
 #pragma once
 
+#include <sys/types.h>
+
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "nascent/core/options.h"
 
@@ -17,8 +20,11 @@ namespace nascent::cluster {
 
 int rank();
 int size();
-// Threads for a rank that was not told how many: one per core, shared with the other ranks of this machine.
+// Threads for a rank that was not told how many: one for each core that it may run on, of those that other ranks may
+// run on too its part.
 int usual_threads();
+// The ranks on this machine, this one included.
+std::vector<pid_t> processes_here();
 
 // Runs the program as one of the ranks, and returns the exit code that all of them agree on: the first error's, 130
 // where one was interrupted, or 0. An error of another rank than 0 is shown by rank 0; what they say besides is in

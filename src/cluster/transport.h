@@ -8,10 +8,12 @@
 #include <optional>
 #include <string>
 
+#include "nascent/cluster/neighbours.h"
+
 namespace nascent::cluster {
 
 struct Message {
-  int from = 0, kind = 0;
+  int from = 0, kind = 0;  // kinds are positive
   std::string bytes{};
 };
 
@@ -20,6 +22,7 @@ class Transport {
   virtual ~Transport() = default;  // leaves; called by all ranks at the end
   virtual int rank() const = 0;
   virtual int size() const = 0;
+  virtual Neighbours neighbours() const { return {}; }  // this rank is alone on its machine
   virtual void send(int to, int kind, std::string bytes) = 0;
   // What has arrived, in the order in which each rank sent it.
   virtual std::optional<Message> receive() = 0;
@@ -29,8 +32,9 @@ class Transport {
   virtual bool progress() = 0;
 };
 
-// By MPI, as one of the ranks that the launcher started. Null where the program was built without.
-std::unique_ptr<Transport> mpi_transport();
+// By MPI, as one of the ranks that the launcher started. Null where the program was built without. Longer messages than
+// `most` bytes travel in parts: MPI counts in int.
+std::unique_ptr<Transport> mpi_transport(size_t most = size_t{1} << 30);
 // Whether this MPI would end the process instead of saying that it does not know the launcher.
 bool mpi_would_abort();
 

@@ -144,8 +144,8 @@ MemoryEstimate estimate_memory(const NetworkPlan& plan, int batch, Engine engine
   return estimate;
 }
 
-double resident_memory() {
-  std::ifstream file("/proc/self/statm");
+double resident_memory(pid_t process) {
+  std::ifstream file(process == 0 ? "/proc/self/statm" : fmt::format("/proc/{}/statm", process));
   double pages = 0, resident = 0;
   file >> pages >> resident;
   return resident * static_cast<double>(sysconf(_SC_PAGESIZE));
@@ -154,6 +154,7 @@ double resident_memory() {
 namespace {
 
 constexpr double kUnlimited = std::numeric_limits<double>::infinity();
+constexpr double kUsable = 0.95;  // the rest is for the system's own business, and for what an estimate misses
 
 double number_in(const std::filesystem::path& path) {
   std::ifstream file(path);
@@ -197,8 +198,7 @@ double left_by_address_limit() {
 
 }  // namespace
 
-double available_memory() {
-  constexpr double kUsable = 0.95;  // the rest is for the system's own business, and for what an estimate misses
+double free_memory() {
   double available = kUnlimited;
   std::ifstream file("/proc/meminfo");
   for (std::string line; std::getline(file, line);) {
@@ -207,8 +207,10 @@ double available_memory() {
     double kilobytes = 0;
     if (words >> name >> kilobytes && name == "MemAvailable:") available = 1024 * kilobytes;
   }
-  return kUsable * std::min({available, left_by_control_groups(), left_by_address_limit()});
+  return kUsable * std::min(available, left_by_control_groups());
 }
+
+double available_memory() { return std::min(free_memory(), kUsable * left_by_address_limit()); }
 
 namespace {
 
@@ -226,6 +228,12 @@ std::string check_memory(const MemoryEstimate& estimate, double limit, const std
          bytes_text(estimate.activations), limit > 0 ? "run.memory allows" : "there are", bytes_text(room), advice);
   }
   return bytes_text(estimate.total());
+}
+
+void check_memory_of_all(const MemoryEstimate& estimate, size_t processes, double room, const std::string& advice) {
+  if (static_cast<double>(processes) * estimate.total() <= room) return;
+  fail("Each of {} processes on this machine needs about {} of memory for a step, but there are {} for all of them. {}",
+       processes, bytes_text(estimate.total()), bytes_text(room), advice);
 }
 
 }  // namespace nascent

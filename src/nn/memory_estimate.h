@@ -1,6 +1,8 @@
 // How much memory a step will take, before anything is built.
 #pragma once
 
+#include <sys/types.h>
+
 #include <cstdint>
 #include <string>
 
@@ -23,14 +25,18 @@ struct MemoryEstimate {
 // lower them, so nothing is guessed of what it keeps.
 MemoryEstimate estimate_memory(const NetworkPlan& plan, int batch, Engine engine, int running = 0, int copies = 3);
 
-// Bytes of this process that are in memory now.
-double resident_memory();
+// Bytes of a process that are in memory now; 0: of this one. What is not known counts as none.
+double resident_memory(pid_t process = 0);
 
-// Bytes that a process can still take: what the system has available, or less where the process is limited.
+// Bytes that the processes of this machine, or of a group of limited memory, can still take together.
+double free_memory();
+// The same for this one, which may have a limit of its own.
 double available_memory();
 
 // "2.9 GB", all that the process will take. An Error with the estimate, the limit and `advice` where it does not fit;
 // `limit` 0: what the process holds and available_memory().
 std::string check_memory(const MemoryEstimate& estimate, double limit, const std::string& advice);
+// An Error where several processes that take as much each do not fit into `room` together.
+void check_memory_of_all(const MemoryEstimate& estimate, size_t processes, double room, const std::string& advice);
 
 }  // namespace nascent

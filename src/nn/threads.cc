@@ -12,8 +12,8 @@
 #include <array>
 #include <cstdlib>
 #include <limits>
-#include <thread>
 
+#include "nascent/core/cores.h"
 #include "nascent/core/error.h"
 #include "nascent/core/text.h"
 #include "nascent/kernels/isa.h"
@@ -56,7 +56,7 @@ std::string instruction_set() {
 
 void use_threads(int n) {
   if (n < 0) fail("The number of threads is {}, but must be at least 1, or 0 for one per core.", n);
-  if (n == 0) n = std::max(1u, std::thread::hardware_concurrency());
+  if (n == 0) n = count(usable_cores());
   at::set_num_threads(n);
   if (auto* set = openblas<void(int)>("openblas_set_num_threads")) set(n);
 }
@@ -69,10 +69,14 @@ void keep_freed_memory() {
 #endif
 }
 
+std::string describe_arithmetic() {
+  return fmt::format("LibTorch {}, {}, {}, kernels for {}", TORCH_VERSION, instruction_set(), describe_blas(),
+                     kernels::isa());
+}
+
 std::string describe_engine() {
   const int threads = at::get_num_threads();
-  return fmt::format("LibTorch {}, {}, {}, kernels for {}, {} thread{}", TORCH_VERSION, instruction_set(),
-                     describe_blas(), kernels::isa(), threads, threads == 1 ? "" : "s");
+  return fmt::format("{}, {} thread{}", describe_arithmetic(), threads, threads == 1 ? "" : "s");
 }
 
 std::string better_blas_core(std::string_view detected, bool avx2, bool avx512) {

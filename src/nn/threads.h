@@ -14,7 +14,10 @@ void use_threads(int n);
 // % of a supernet step. To be called once, early in main().
 void keep_freed_memory();
 
-// "LibTorch 1.13.0, AVX2, OpenBLAS 0.3.21 (Zen, OpenMP), kernels for avx2, 2 threads".
+// "LibTorch 1.13.0, AVX2, OpenBLAS 0.3.21 (Zen, OpenMP), kernels for avx2": where it is the same, results are, bit by
+// bit, for the same number of threads.
+std::string describe_arithmetic();
+// The same with the number of threads: "..., 2 threads".
 std::string describe_engine();
 
 // OpenBLAS picks its kernels while the program loads, and takes CPUs that it does not know for very old ones (on such a

@@ -8,12 +8,12 @@
 
 #include <cstdio>
 #include <filesystem>
-#include <thread>
 
 #include "nascent/cli/leads.h"
 #include "nascent/cli/verb.h"
 #include "nascent/cli/version.h"
 #include "nascent/cluster/launch.h"
+#include "nascent/core/cores.h"
 #include "nascent/core/error.h"
 #include "nascent/core/files.h"
 #include "nascent/core/text.h"
@@ -27,7 +27,7 @@ std::string version_details() {
   return fmt::format(
       "nascent {}\nLibTorch {}, kernels for {}, {} threads ('nascent --version -v' says more)\nOptional libraries: "
       "{}\n",
-      version(), NASCENT_TORCH_VERSION, kernels::isa(), std::thread::hardware_concurrency(), NASCENT_OPTIONAL);
+      version(), NASCENT_TORCH_VERSION, kernels::isa(), count(usable_cores()), NASCENT_OPTIONAL);
 }
 
 // It runs alone: see run().

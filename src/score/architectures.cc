@@ -1,7 +1,10 @@
 #include "nascent/score/architectures.h"
 
 #include "nascent/core/error.h"
+#include "nascent/core/files.h"
+#include "nascent/core/mapped_file.h"
 #include "nascent/core/random.h"
+#include "nascent/score/score_cache.h"
 
 namespace nascent {
 
@@ -26,7 +29,23 @@ Architectures Architectures::all(std::shared_ptr<const Space> space) {
   return every;
 }
 
+Architectures Architectures::of_table(std::shared_ptr<const BenchmarkTable> table) {
+  Architectures rows;
+  rows.size_ = table->rows();
+  rows.table_ = std::move(table);
+  return rows;
+}
+
+std::string Architectures::digest() const {
+  if (space_) return "";
+  if (table_) return fmt::format("{:08x}", crc32(MappedFile(table_->path()).bytes()));
+  std::string all;
+  for (const Genotype& genotype : list_) all += ScoreCache::key(genotype) + "\n";
+  return fmt::format("{:08x}", crc32(all));
+}
+
 Genotype Architectures::operator[](size_t place) const {
+  if (table_) return table_->genotype(place);
   if (!space_) return list_[place];
   if (!sampled_) return space_->at(static_cast<double>(place));
   RandomStream random(seed_, "sample", {static_cast<uint64_t>(place)});

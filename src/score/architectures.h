@@ -1,11 +1,13 @@
-// The architectures that are scored: a list, a sample of a space, or all of it. Those of a sample or a space are made
-// when they are asked for, so that a million of them take no room.
+// The architectures that are scored: a list, a sample of a space, all of it, or those of a benchmark's table. All but a
+// list's are made when they are asked for, so that a million of them take no room.
 #pragma once
 
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "nascent/space/space.h"
+#include "nascent/table/benchmark_table.h"
 
 namespace nascent {
 
@@ -18,12 +20,17 @@ class Architectures {
   // An Error where there are too many to go through.
   static Architectures all(std::shared_ptr<const Space> space);
 
+  static Architectures of_table(std::shared_ptr<const BenchmarkTable> table);
+
   size_t size() const { return size_; }
+  // Of the files that they come from: "" where the space and the seed say all.
+  std::string digest() const;
   Genotype operator[](size_t place) const;
 
  private:
   std::vector<Genotype> list_{};
-  std::shared_ptr<const Space> space_{};  // null: the list
+  std::shared_ptr<const BenchmarkTable> table_{};
+  std::shared_ptr<const Space> space_{};  // of all or some; null: the table, or the list
   size_t size_ = 0;
   bool sampled_ = false;
   uint64_t seed_ = 0;

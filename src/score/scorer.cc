@@ -245,7 +245,7 @@ class ScoringPieces : public cluster::Helper {
     return {metrics == scorer_.metrics() ? "" : join(metrics, ","), static_cast<int64_t>(place)};
   }
 
-  std::string digest() const override { return scorer_.digest(); }
+  std::string digest() const override { return scorer_.digest() + architectures_.digest(); }
   void start_thread() override { at::set_num_threads(1); }  // of this thread
   std::string piece(const cluster::Work& work) override {
     return text_of_scores(scorer_.compute(architectures_[static_cast<size_t>(work.number)],

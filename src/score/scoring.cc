@@ -39,12 +39,17 @@ struct Task {
 };
 
 Task task_of(const ScoringOptions& options) {
-  const int ways = (options.all ? 1 : 0) + (options.sample > 0 ? 1 : 0) + (options.genotypes.empty() ? 0 : 1);
+  const int ways = (options.all ? 1 : 0) + (options.sample > 0 ? 1 : 0) + (options.genotypes.empty() ? 0 : 1) +
+                   (options.table.empty() ? 0 : 1);
   if (ways != 1) {
     fail(
         "nascent score: name architectures, as in 'nascent score darts-v2', or give --all or --sample N with "
         "--space; found {} of these.",
         ways == 0 ? "none" : "several");
+  }
+  if (!options.table.empty()) {
+    const auto table = std::make_shared<const BenchmarkTable>(options.table);
+    return {table->space(), Architectures::of_table(table)};
   }
   if (options.genotypes.empty()) {
     const auto space = find_space(options.space);
@@ -86,6 +91,7 @@ class ScoringHelper : public cluster::Helper {
     options.declare(table);
     table.read_toml(opening.at("options").get<std::string>(), "rank 0");
     options.genotypes = opening.at("genotypes").get<std::vector<std::string>>();
+    options.table = opening.at("table").get<std::string>();
     options.score.cache = "none";
     options.run.apply();
     return options;
@@ -105,7 +111,10 @@ ScoringHelp help_for(ScoringOptions options, const Scorer& scorer) {
   OptionTable table;
   options.declare(table);
   const auto caches = scorer.cache_paths();
-  return {.opening = {{"options", table.to_toml()}, {"genotypes", options.genotypes}, {"threads", options.run.threads}},
+  return {.opening = {{"options", table.to_toml()},
+                      {"genotypes", options.genotypes},
+                      {"table", options.table},
+                      {"threads", options.run.threads}},
           .log = caches.empty() ? "" : caches[0].string() + "."};
 }
 

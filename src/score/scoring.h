@@ -16,6 +16,7 @@ namespace nascent {
 
 struct ScoringOptions {
   std::vector<std::string> genotypes{};  // as find_genotype() takes them; empty: those below
+  std::string table{};                   // a benchmark's, all of whose architectures are scored; "": those below
   std::string space = "nasbench201";     // of `all` and `sample`
   bool all = false;                      // every architecture of the space
   int64_t sample = 0;                    // so many, drawn at random
@@ -26,7 +27,7 @@ struct ScoringOptions {
 
   ScoringOptions() { data.valid_fraction = 0; }
   void declare(
-      OptionTable& table);  // sections "score", "network", "data", "run"; the genotypes are named by the caller
+      OptionTable& table);  // sections "score", "network", "data", "run"; genotypes and table are named by the caller
 };
 
 struct ScoringResult {

@@ -18,7 +18,7 @@ namespace nascent {
 class Problem;
 
 struct Judgement {
-  double accuracy = 0;  // on held-out data, %; by a metric: its value, negative where lower is better
+  double accuracy = 0;  // on held-out data, %; by a metric: its value, negative where lower is better, or NaN
   double seconds = 0;   // what it cost
 };
 
@@ -36,16 +36,26 @@ class Judge {
   using Registry = nascent::Registry<Judge, std::unique_ptr<Judge>(const Problem&), JudgeFacts>;
 
   virtual ~Judge() = default;
+  // What is known, or what is found out and known from now on.
+  Judgement judge(const Genotype& genotype, const Budget& budget);
   // Trains for the budget and validates, or looks up what came of it.
-  virtual Judgement judge(const Genotype& genotype, const Budget& budget) = 0;
-  // The same in steps, for judges that remember: what is known, what must be found out, and that it is known now.
+  virtual Judgement judge_anew(const Genotype& genotype, const Budget& budget) = 0;
+  // For judges that remember. What is remembered already stays as it is, so that outcomes are kept once, in the order
+  // in which they are remembered; those whose turn has not come are kept ahead, and can be recalled from there.
   virtual std::optional<Judgement> recall(const Genotype&, const Budget&) { return std::nullopt; }
-  virtual Judgement judge_anew(const Genotype& genotype, const Budget& budget) { return judge(genotype, budget); }
   virtual void remember(const Genotype&, const Budget&, const Judgement&) {}
+  virtual void keep_ahead(const Genotype&, const Budget&, const Judgement&) {}
   // Of one judgement.
   virtual Budget budget() const { return Budget(1); }
   // What searches over several budgets (BOHB) may ask for, ascending.
   virtual std::vector<Budget> fidelities() const { return {budget()}; }
 };
+
+inline Judgement Judge::judge(const Genotype& genotype, const Budget& budget) {
+  const auto known = recall(genotype, budget);
+  const Judgement found = known ? *known : judge_anew(genotype, budget);
+  remember(genotype, budget, found);
+  return found;
+}
 
 }  // namespace nascent

@@ -1,7 +1,5 @@
 // Judging by a training-free metric.
 #include <chrono>
-#include <cmath>
-#include <limits>
 
 #include "nascent/score/scoring.h"
 #include "nascent/search/judge.h"
@@ -24,14 +22,32 @@ class MetricJudge : public Judge {
                              problem.options().data.batch, problem.seed()),
                 only(metric, problem.options().score)) {}
 
-  Judgement judge(const Genotype& genotype, const Budget&) override {
+  Judgement judge_anew(const Genotype& genotype, const Budget&) override {
     const auto start = std::chrono::steady_clock::now();
-    const double value = scorer_.scores(genotype).at(metric_);
-    const double worth = std::isnan(value) ? -std::numeric_limits<double>::infinity() : low_ ? -value : value;
-    return {worth, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count()};
+    const double value = scorer_.compute(genotype, {metric_}).at(metric_);
+    return {turned(value), std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count()};
+  }
+
+  std::optional<Judgement> recall(const Genotype& genotype, const Budget&) override {
+    for (const Scores& known : {scorer_.known(genotype), scorer_.known_ahead(genotype)}) {
+      if (const auto score = known.find(metric_); score != known.end()) return Judgement{turned(score->second)};
+    }
+    return std::nullopt;
+  }
+
+  void remember(const Genotype& genotype, const Budget&, const Judgement& found) override {
+    if (!scorer_.knows(genotype)) scorer_.add(genotype, scores_of(found));
+  }
+
+  void keep_ahead(const Genotype& genotype, const Budget&, const Judgement& found) override {
+    scorer_.keep_ahead(genotype, scores_of(found));
   }
 
  private:
+  // Between values of the metric and worths, where more is better.
+  double turned(double value) const { return low_ ? -value : value; }
+  Scores scores_of(const Judgement& found) const { return {{metric_, turned(found.accuracy)}}; }
+
   std::string metric_;
   bool low_;
   Scorer scorer_;

@@ -44,7 +44,7 @@ class SharedJudge : public Judge {
     restore(*searcher_, folder_);
   }
 
-  Judgement judge(const Genotype& genotype, const Budget&) override {
+  Judgement judge_anew(const Genotype& genotype, const Budget&) override {
     const auto start = std::chrono::steady_clock::now();
     const double accuracy = searcher_->shared_accuracy(genotype);
     return {accuracy, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count()};

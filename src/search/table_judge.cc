@@ -17,7 +17,7 @@ TableJudge::TableJudge(const BenchmarkTable& table, std::string data, const Budg
   }
 }
 
-Judgement TableJudge::judge(const Genotype& genotype, const Budget& budget) {
+Judgement TableJudge::judge_anew(const Genotype& genotype, const Budget& budget) {
   const auto columns = columns_.find(budget);
   if (columns == columns_.end()) table_.series({.data = data_, .quantity = "valid", .budget = budget});
   const size_t row = table_.row(genotype);

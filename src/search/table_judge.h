@@ -15,7 +15,7 @@ class TableJudge : public Judge {
   // none after `budget`.
   TableJudge(const BenchmarkTable& table, std::string data, const Budget& budget);
 
-  Judgement judge(const Genotype& genotype, const Budget& budget) override;
+  Judgement judge_anew(const Genotype& genotype, const Budget& budget) override;
   Budget budget() const override { return budget_; }
   std::vector<Budget> fidelities() const override;
 

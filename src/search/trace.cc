@@ -1,6 +1,8 @@
 #include "nascent/search/trace.h"
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 #include <tuple>
 #include <utility>
 
@@ -58,10 +60,12 @@ void SearchInFlight::outcome(size_t number, const Judgement& found) {
     ended_ = clock_ + judgement.seconds > seconds_;
     if (told_) told_(proposal, judgement);
     if (ended_) return;
+    const double worth =
+        std::isnan(judgement.accuracy) ? -std::numeric_limits<double>::infinity() : judgement.accuracy;
     clock_ += judgement.seconds;
     strategy_.spent(judgement.seconds);
-    strategy_.tell(proposal, judgement.accuracy);
-    trace_.add({.proposal = proposal, .accuracy = judgement.accuracy, .seconds = clock_});
+    strategy_.tell(proposal, worth);
+    trace_.add({.proposal = proposal, .accuracy = worth, .seconds = clock_});
     propose();
   }
 }

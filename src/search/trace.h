@@ -46,7 +46,10 @@ class SearchInFlight {
   // What to validate next, and the number that its outcome goes by; nothing where outcomes must come in first, or at
   // the end.
   std::optional<std::pair<size_t, Proposal>> next();
+  // What is not a number is worth less than anything.
   void outcome(size_t number, const Judgement& found);
+  // Whether this is the outcome that is told next.
+  bool is_turn_of(size_t number) const { return !ended_ && number == turn_; }
   bool ended() const { return ended_; }
   const SearchTrace& trace() const { return trace_; }
 

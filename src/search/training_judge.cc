@@ -43,13 +43,21 @@ TrainingJudge::TrainingJudge(const TrainingJudgeSetup& setup, const std::filesys
 namespace {
 std::string accuracy_name(const Budget& budget) { return "valid" + budget.text(); }
 std::string seconds_name(const Budget& budget) { return "seconds" + budget.text(); }
+
+std::optional<Judgement> judgement_in(const Scores& outcome, const Budget& budget) {
+  if (!outcome.contains(accuracy_name(budget))) return std::nullopt;
+  return Judgement{outcome.at(accuracy_name(budget)), outcome.at(seconds_name(budget))};
+}
+
+Scores outcome_of(const Judgement& found, const Budget& budget) {
+  return {{accuracy_name(budget), found.accuracy}, {seconds_name(budget), found.seconds}};
+}
 }  // namespace
 
 std::optional<Judgement> TrainingJudge::recall(const Genotype& genotype, const Budget& budget) {
-  const Scores outcome = cache_->find(genotype);
-  if (!outcome.contains(accuracy_name(budget))) return std::nullopt;
-  const Judgement found{outcome.at(accuracy_name(budget)), outcome.at(seconds_name(budget))};
-  say(genotype, budget, found, true);
+  const auto found = judgement_in(cache_->find(genotype), budget);
+  if (!found) return judgement_in(cache_->find_ahead(genotype), budget);
+  say(genotype, budget, *found, true);
   return found;
 }
 
@@ -61,18 +69,16 @@ Judgement TrainingJudge::judge_anew(const Genotype& genotype, const Budget& budg
 }
 
 void TrainingJudge::remember(const Genotype& genotype, const Budget& budget, const Judgement& found) {
-  Scores outcome = cache_->find(genotype);  // after other budgets
-  outcome[accuracy_name(budget)] = found.accuracy;
-  outcome[seconds_name(budget)] = found.seconds;
+  const Scores known = cache_->find(genotype);
+  if (judgement_in(known, budget)) return;
+  Scores outcome = outcome_of(found, budget);
+  outcome.insert(known.begin(), known.end());  // after other budgets
   cache_->add(genotype, outcome);
   say(genotype, budget, found, false);
 }
 
-Judgement TrainingJudge::judge(const Genotype& genotype, const Budget& budget) {
-  if (const auto known = recall(genotype, budget)) return *known;
-  const Judgement found = judge_anew(genotype, budget);
-  remember(genotype, budget, found);
-  return found;
+void TrainingJudge::keep_ahead(const Genotype& genotype, const Budget& budget, const Judgement& found) {
+  cache_->keep_ahead(genotype, outcome_of(found, budget));
 }
 
 void TrainingJudge::say(const Genotype& genotype, const Budget& budget, const Judgement& found, bool known) const {

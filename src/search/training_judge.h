@@ -34,10 +34,10 @@ class TrainingJudge : public Judge {
   TrainingJudge(const TrainingJudgeSetup& setup, const std::filesystem::path& folder);
 
   // Throws Interrupted after Ctrl-C.
-  Judgement judge(const Genotype& genotype, const Budget& budget) override;
-  std::optional<Judgement> recall(const Genotype& genotype, const Budget& budget) override;
   Judgement judge_anew(const Genotype& genotype, const Budget& budget) override;
+  std::optional<Judgement> recall(const Genotype& genotype, const Budget& budget) override;
   void remember(const Genotype& genotype, const Budget& budget, const Judgement& found) override;
+  void keep_ahead(const Genotype& genotype, const Budget& budget, const Judgement& found) override;
   Budget budget() const override { return Budget(setup_.epochs); }
   // Whole schedules of a ninth, a third and all of the epochs.
   std::vector<Budget> fidelities() const override;

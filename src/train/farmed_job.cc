@@ -8,6 +8,8 @@
 #include <vector>
 
 #include "nascent/cluster/ranks.h"
+#include "nascent/core/interrupt.h"
+#include "nascent/core/log.h"
 
 namespace nascent {
 namespace {
@@ -57,6 +59,18 @@ class SpreadJob : public Job {
     return report;
   }
   void end_epoch(int64_t epoch, EventSink& events) override { job_.end_epoch(epoch, events); }
+  // Other ranks finish what they are doing.
+  bool gather() override {
+    if (!farm_ || numbers_.empty()) return false;
+    const size_t before = count_ahead();
+    try {
+      farm_->end();
+    } catch (const Interrupted&) {  // as was asked for
+    } catch (const std::exception& error) {
+      log::warning("{}", error.what());  // whoever resumes the run meets it again
+    }
+    return count_ahead() > before;
+  }
   void save(State& state, const std::string& prefix) const override {
     job_.save(state, prefix);
     const std::lock_guard lock(mutex_);
@@ -90,6 +104,10 @@ class SpreadJob : public Job {
   bool is_ahead(int64_t number) const {
     const std::lock_guard lock(mutex_);
     return ahead_.contains(number);
+  }
+  size_t count_ahead() const {
+    const std::lock_guard lock(mutex_);
+    return ahead_.size();
   }
   const std::string& ahead(int64_t number) const {
     const std::lock_guard lock(mutex_);

@@ -113,8 +113,7 @@ class Loop {
     try {
       return job_.step(epoch_, step_, events_);
     } catch (const Interrupted&) {
-      write_checkpoint();
-      throw;
+      stop();
     }
   }
 
@@ -137,7 +136,7 @@ class Loop {
   }
 
   void write_checkpoint() {
-    if (options_.checkpoints == nullptr || written_at_ == done()) return;
+    if (options_.checkpoints == nullptr) return;
     State state;
     state.values[kPosition] = {
         {"version", kCheckpointVersion}, {"job", job_.label()}, {"steps", steps_}, {"epoch", epoch_}, {"step", step_}};
@@ -145,13 +144,18 @@ class Loop {
     events_.flush();
     options_.checkpoints->write(done(), state);
     written_ = Clock::now();
-    written_at_ = done();
   }
 
   void stop_if_asked() {
     const bool asked = interrupt_requested() || (options_.stop_after_steps > 0 && taken_ >= options_.stop_after_steps);
-    if (!asked || finished()) return;
+    if (asked && !finished()) stop();
+  }
+
+  // Writes a checkpoint also where the last was after as many steps: more may have been found for those to come. And
+  // before it waits for others: a launcher may give little time.
+  [[noreturn]] void stop() {
     write_checkpoint();
+    if (job_.gather()) write_checkpoint();
     throw Interrupted();
   }
 
@@ -163,7 +167,6 @@ class Loop {
   int64_t epoch_ = 0, step_ = 0;  // of the step to take next
   int64_t taken_ = 0;             // in this process
   Clock::time_point written_;     // when the last checkpoint was written
-  int64_t written_at_ = -1;       // and after how many steps
 };
 
 }  // namespace

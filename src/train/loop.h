@@ -34,6 +34,9 @@ class Job : public Stateful {
   virtual StepReport step(int64_t epoch, int64_t step, EventSink& events) = 0;
   // Belongs to the epoch's last step: no checkpoint is written and no run stopped between the two.
   virtual void end_epoch(int64_t epoch, EventSink& events) = 0;
+  // Called where the run is to stop: takes in what others have under way for it. Whether there was something, which
+  // then belongs into the checkpoint.
+  virtual bool gather() { return false; }
 };
 
 struct LoopOptions {

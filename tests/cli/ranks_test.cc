@@ -8,6 +8,8 @@
 #include "mpirun.h"
 #include "nascent/core/text.h"
 #include "nascent/data/image_file.h"
+#include "nascent/space/space.h"
+#include "nascent/table/table_builder.h"
 
 namespace nascent {
 namespace {
@@ -187,6 +189,30 @@ TEST_F(ProgramOnRanks, ScoresAreTheSameBytesOnAnyNumber) {
   }
 }
 
+// Rank 0 made the list, and sent each rank a text of a kilobyte per row.
+TEST_F(ProgramOnRanks, ArchitecturesOfATableAreReadByEachRank) {
+  const auto write_table = [&](const std::string& name, uint64_t seed) {
+    TableBuilder builder(find_space("darts"), "made up");
+    RandomStream random(seed, "table");
+    for (int i = 0; i < 12; ++i) {
+      builder.set(builder.add(builder.space().sample(random), -1), parse_measure("toy_test12"), 50 + i);
+    }
+    builder.write(path(name));
+  };
+  for (const char* folder : {"here", "there"}) std::filesystem::create_directories(path(folder));
+  write_table("here/a.table", 1);
+  const auto words = [&](const std::string& table, const std::string& csv) {
+    return with(tiny({"score"}), {"--against", table, "--measure", "toy_test12", "--metrics", "snip,params", "--cache",
+                                  "none", "--csv", path(csv)});
+  };
+  run_on(1, words(path("here/a.table"), "1.csv"));
+  run_on(2, words(path("here/a.table"), "2.csv"));
+  EXPECT_EQ(read_file(path("1.csv")), read_file(path("2.csv")));
+  EXPECT_EQ(split(read_file(path("1.csv")), '\n').size(), 14u) << "header, 12 rows and the end";
+  write_table("there/a.table", 2);
+  expect_refused(in_folders(words("a.table", "3.csv")), "the data there are not those of rank 0");
+}
+
 TEST_F(ProgramOnRanks, AKilledRankCostsNoMoreThanWhatWasInFlight) {
   constexpr int kPieces = 700, kMoments = 20;
   run_on(1, score("whole", kPieces));
@@ -257,7 +283,13 @@ TEST_F(ProgramOnRanks, OnesThatWereNotAskedForTheSameAreRefused) {
   EXPECT_THAT(output.err, HasSubstr("options.data.batch is 4 there and 8 on rank 0"));
   EXPECT_FALSE(std::filesystem::exists(path("two"))) << "nothing was computed";
   words = with({"-n", "1", NASCENT_PROGRAM}, score("two", 5));
-  words = with(words, {":", "-n", "1", NASCENT_PROGRAM, "score", "--help"});
+  const std::vector<std::string> alone = words;
+  // A CPU of another kind would make other bytes.
+  words = with(with(words, {":", "-n", "1", "env", "NASCENT_ISA=scalar", NASCENT_PROGRAM}), score("two", 5));
+  const MpiRun::Output unlike = MpiRun(folder_).run(0, words);
+  expect_refused(unlike, "arithmetic is");
+  EXPECT_THAT(unlike.err, HasSubstr("kernels for scalar\" there"));
+  words = with(alone, {":", "-n", "1", NASCENT_PROGRAM, "score", "--help"});
   expect_refused(MpiRun(folder_).run(0, words), "it was asked for something else and has ended");
 }
 
@@ -340,6 +372,45 @@ TEST_F(ProgramOnRanks, StrategiesDependOnHowManyAreInFlightAlone) {
   EXPECT_EQ(trials("one"), trials("two"));
   EXPECT_NE(trials("one"), trials("sequence"));
   expect_error(2, words("few", 1), "2 ranks but only 1 proposals judged at once (--in-flight)");
+}
+
+// The cache is that of one process, also after kills: every score once, in the order of the proposals.
+TEST_F(ProgramOnRanks, JudgementsByAMetricAreCachedInTheirOrder) {
+  const auto words = [&](const std::string& out, int validations) {
+    return with(tiny({"search"}), {"--method", "rea", "--judge", "metric", "--judge-metric", "snip", "--space",
+                                   "nasbench201", "--validations", std::to_string(validations), "--population", "10",
+                                   "--in-flight", "3", "--cache", path("cache-" + out), "--out", path(out)});
+  };
+  run_on(1, words("1", 40));
+  for (const int count : {2, 3}) {
+    const std::string out = std::to_string(count);
+    run_on(count, words(out, 40));
+    EXPECT_EQ(file_in("cache-" + out, ".scores"), file_in("cache-1", ".scores"));
+    EXPECT_EQ(file_in("cache-" + out, ".ahead"), "no .ahead");
+    EXPECT_EQ(kept(out), kept("1"));
+  }
+  constexpr int kMany = 300;
+  run_on(1, words("whole", kMany));
+  RandomStream random(13, "victim");
+  int killed = 0;
+  for (bool done = false; !done && killed < 20;) {
+    const bool begun = std::filesystem::exists(path("killed/run.json"));
+    const size_t until = lines_in("cache-killed") + 1 + random.below(kMany / 4);
+    const auto start = begun ? std::vector<std::string>{"search", "--resume", path("killed")} : words("killed", kMany);
+    const MpiRun::Output output = ranks(3, start, [&](pid_t mpirun) {
+      while (!MpiRun::has_ended(mpirun) && lines_in("cache-killed") < until) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(2));
+      }
+      const auto running = MpiRun::ranks_of(mpirun);
+      if (killed < 3 && !running.empty()) kill(running[random.below(running.size())], SIGKILL);
+    });
+    done = output.exit_code == 0;
+    if (!done) ++killed;
+    EXPECT_TRUE(done || output.exit_code == 137) << output.exit_code << ": " << output.err;
+  }
+  EXPECT_GE(killed, 1);
+  EXPECT_EQ(file_in("cache-killed", ".scores"), file_in("cache-whole", ".scores"));
+  EXPECT_EQ(kept("killed"), kept("whole"));
 }
 
 TEST_F(ProgramOnRanks, VariantsOfACellAreTrainedSideBySide) {

@@ -5,6 +5,7 @@
 #include "mpirun.h"
 #include "nascent/cluster/farm.h"
 #include "nascent/cluster/launch.h"
+#include "nascent/core/cores.h"
 #include "temporary_folder.h"
 
 namespace nascent::cluster {
@@ -99,6 +100,20 @@ TEST_F(Ranks, ASignalToOneStopsAll) {
   const MpiRun::Output output = ranks(3, "signal");
   EXPECT_EQ(output.exit_code, 130) << output.err;
   EXPECT_THAT(output.out, Not(HasSubstr("by")));
+}
+
+TEST_F(Ranks, LongMessagesTravelInParts) {
+  const MpiRun::Output output = ranks(3, "parts");
+  EXPECT_EQ(output.exit_code, 0) << output.err;
+  EXPECT_EQ(output.out, "all as sent\n");
+}
+
+TEST_F(Ranks, ShareTheCoresOfTheirMachine) {
+  const int cores = count(usable_cores());
+  for (const int ranks_here : {1, 2}) {
+    EXPECT_EQ(ranks(ranks_here, "neighbours").out,
+              fmt::format("{} threads, {} here\n", std::max(1, cores / ranks_here), ranks_here));
+  }
 }
 
 TEST_F(Ranks, WaitingCostsNextToNothing) {

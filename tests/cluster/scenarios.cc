@@ -11,6 +11,7 @@
 #include "nascent/cluster/farm.h"
 #include "nascent/cluster/ranks.h"
 #include "nascent/cluster/team.h"
+#include "nascent/cluster/transport.h"
 #include "nascent/core/error.h"
 #include "nascent/core/interrupt.h"
 #include "nascent/core/log.h"
@@ -189,6 +190,10 @@ const std::map<std::string, std::function<void()>>& scenarios() {
          if (rank() == 0) fail("There is no space 'dorts'.");
          serve();
        }},
+      {"neighbours",
+       [] {
+         if (rank() == 0) std::cout << usual_threads() << " threads, " << processes_here().size() << " here\n";
+       }},
       {"too many",
        [] {
          if (rank() > 0) return serve();
@@ -222,7 +227,33 @@ int code_of(const std::function<void()>& scenario) {
 
 }  // namespace
 
+// Every rank sends every other one messages of 0 to 50 bytes in parts of 7, and looks at what it gets. Without the rest
+// of this room.
+int send_in_parts() {
+  const auto transport = mpi_transport(7);
+  const auto text = [](int from, int number) {
+    return std::string(static_cast<size_t>(number), static_cast<char>('a' + from));
+  };
+  constexpr int kMessages = 51;
+  for (int number = 0; number < kMessages; ++number) {
+    for (int to = 0; to < transport->size(); ++to) {
+      if (to != transport->rank()) transport->send(to, 1 + number % 3, text(transport->rank(), number));
+    }
+  }
+  std::map<int, int> seen;
+  for (int left = kMessages * (transport->size() - 1); left > 0; transport->progress()) {
+    const auto message = transport->receive();
+    if (!message) continue;
+    const int number = seen[message->from]++;
+    if (message->kind != 1 + number % 3 || message->bytes != text(message->from, number)) return 1;
+    --left;
+  }
+  if (transport->rank() == 0) std::cout << "all as sent\n";
+  return 0;
+}
+
 int run_scenario(const std::string& name) {
+  if (name == "parts") return send_in_parts();
   return with_ranks([&] {
     catch_interrupts();
     return code_of(scenarios().at(name));

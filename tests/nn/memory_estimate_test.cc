@@ -10,6 +10,7 @@
 #include <fstream>
 #include <iostream>
 
+#include "errors.h"
 #include "nascent/core/error.h"
 #include "nascent/kernels/memory.h"
 #include "nascent/nn/cell_memory.h"
@@ -200,6 +201,16 @@ TEST(MemoryEstimate, TooMuchIsRefusedWithAdvice) {
     EXPECT_THAT(error.what(), testing::AllOf(testing::HasSubstr("9.0 GB"), testing::HasSubstr("8.0 GB"),
                                              testing::HasSubstr("data.batch")));
   }
+}
+
+TEST(MemoryEstimate, ProcessesOfOneMachineShareIt) {
+  const MemoryEstimate estimate{.activations = 3e9};
+  EXPECT_NO_THROW(check_memory_of_all(estimate, 4, 12e9, "Start fewer."));
+  EXPECT_EQ(
+      error_of([&] { check_memory_of_all(estimate, 4, 11.9e9, "Start fewer."); }),
+      "Each of 4 processes on this machine needs about 3.0 GB of memory for a step, but there are 11.9 GB for all "
+      "of them. Start fewer.");
+  EXPECT_EQ(resident_memory(::getpid()), resident_memory());
 }
 
 }  // namespace

@@ -15,7 +15,7 @@ class WorthJudge : public Judge {
  public:
   explicit WorthJudge(const std::shared_ptr<const Space>& space) : encoding_(space) {}
 
-  Judgement judge(const Genotype& genotype, const Budget& budget) override {
+  Judgement judge_anew(const Genotype& genotype, const Budget& budget) override {
     double worth = 0;
     for (const int choice : encoding_.encode(genotype)) worth = 0.37 * worth + 1.7 * choice;
     return {worth, 10.0 * budget.epochs};

@@ -1,5 +1,8 @@
 #include "nascent/search/trace.h"
 
+#include <cmath>
+#include <limits>
+
 #include "table/fixtures.h"
 
 namespace nascent {
@@ -25,7 +28,7 @@ class Script : public Strategy {
 class Answers : public Judge {
  public:
   explicit Answers(std::vector<Judgement> answers) : answers_(std::move(answers)) {}
-  Judgement judge(const Genotype&, const Budget&) override { return answers_.at(next_++); }
+  Judgement judge_anew(const Genotype&, const Budget&) override { return answers_.at(next_++); }
 
  private:
   std::vector<Judgement> answers_;
@@ -45,6 +48,15 @@ TEST(Trace, ChargesEveryValidationAndKeepsTheBest) {
   EXPECT_EQ(trace.incumbent_after(29)->accuracy, 50);
   EXPECT_EQ(trace.incumbent_after(30)->accuracy, 70);
   EXPECT_EQ(trace.incumbent_after(1e9)->accuracy, 70);
+}
+
+TEST(Trace, WhatIsNotANumberIsWorthLessThanAnything) {
+  Script script(std::vector<Budget>(2, Budget(12)));
+  Answers answers({{std::nan(""), 1}, {-1e300, 1}});
+  const SearchTrace trace = search(script, answers, 100);
+  constexpr double kWorst = -std::numeric_limits<double>::infinity();
+  EXPECT_THAT(script.told, testing::ElementsAre(kWorst, -1e300));
+  EXPECT_EQ(trace.incumbent()->accuracy, -1e300);
 }
 
 TEST(Trace, ALargerBudgetCountsForMore) {

@@ -67,6 +67,22 @@ TEST_F(TrainingJudgeTest, WhatIsKnownIsNotTrainedAgain) {
   EXPECT_NE(TrainingJudge(setup(0.2), folder_).judge(genotype_, Budget(1)).seconds, first.seconds);
 }
 
+// Another rank was done with it before its turn, and the run was killed.
+TEST_F(TrainingJudgeTest, WhatIsKeptAheadIsRememberedInItsTurn) {
+  const Judgement found{.accuracy = 61, .seconds = 7};
+  TrainingJudge(setup(), folder_).keep_ahead(genotype_, Budget(3), found);
+  {
+    TrainingJudge judge(setup(), folder_);
+    EXPECT_FALSE(judge.recall(genotype_, Budget(1)));
+    EXPECT_EQ(judge.judge(genotype_, Budget(3)).seconds, 7);
+    judge.remember(genotype_, Budget(3), {.accuracy = 62, .seconds = 8});
+  }
+  EXPECT_EQ(TrainingJudge(setup(), folder_).judge(genotype_, Budget(3)).accuracy, 61);
+  for (const auto& entry : std::filesystem::directory_iterator(folder_)) {
+    EXPECT_NE(entry.path().extension(), ".ahead") << "all had their turn";
+  }
+}
+
 TEST_F(TrainingJudgeTest, ACellThatLetsNothingThroughCanBeTrained) {
   EXPECT_NO_THROW(TrainingJudge(setup(), "").judge(find_genotype("nasbench201:0"), Budget(1)));
 }

@@ -29,6 +29,10 @@ class Diary : public Job {
     const int64_t done = epoch * steps() + step + 1;
     events.emit({"step", epoch, done, {}});
     if (done == interrupt_after) request_interrupt();
+    if (done == interrupted_in) {
+      ahead = "found meanwhile";
+      throw Interrupted();
+    }
     return {.loss = done == bad_loss_at ? std::nan("") : 1.0,
             .gradient_norm = done == bad_gradient_at ? INFINITY : 1.0,
             .note = "",
@@ -38,12 +42,19 @@ class Diary : public Job {
     diary += "end ";
     events.emit({"epoch", epoch, (epoch + 1) * steps(), {}});
   }
-  void save(State& state, const std::string& prefix) const override { state.values[prefix + "diary"] = diary; }
+  bool gather() override {
+    ahead += from_others;
+    return !from_others.empty();
+  }
+  void save(State& state, const std::string& prefix) const override {
+    state.values[prefix + "diary"] = diary;
+    state.values[prefix + "ahead"] = ahead;
+  }
   void load(const State& state, const std::string& prefix) override { diary = state.value(prefix + "diary"); }
 
-  std::string diary;
+  std::string diary, ahead, from_others;
   int64_t steps_per_epoch = 4;
-  int64_t bad_loss_at = -1, bad_gradient_at = -1, interrupt_after = -1;
+  int64_t bad_loss_at = -1, bad_gradient_at = -1, interrupt_after = -1, interrupted_in = -1;
 
  private:
   int64_t position_ = -1;
@@ -103,6 +114,25 @@ TEST(RunJob, StopsAtCtrlCWithACheckpoint) {
   Diary second;
   run_job(second, {.checkpoints = &store, .resume = true});
   EXPECT_EQ(second.diary, kWhole);
+}
+
+// There is a checkpoint after as many steps already, but more has been found since.
+TEST(RunJob, CtrlCKeepsWhatWasFoundSinceTheLastCheckpoint) {
+  const toy::Folder folder;
+  CheckpointStore store(folder.path());
+  Diary in_step;
+  in_step.interrupted_in = 6;
+  EXPECT_THROW(run_job(in_step, {.checkpoints = &store, .checkpoint_steps = 1}), Interrupted);
+  EXPECT_EQ(store.newest_path().filename(), "checkpoint-5.nascent");
+  EXPECT_EQ(store.newest()->value("job.ahead"), "found meanwhile");
+
+  const toy::Folder other;
+  CheckpointStore after(other.path());
+  Diary between;
+  between.from_others = "from others";
+  EXPECT_THROW(run_job(between, {.checkpoints = &after, .checkpoint_steps = 1, .stop_after_steps = 5}), Interrupted);
+  EXPECT_EQ(after.newest_path().filename(), "checkpoint-5.nascent");
+  EXPECT_EQ(after.newest()->value("job.ahead"), "from others");
 }
 
 TEST(RunJob, CtrlCDuringTheLastStepChangesNothing) {

@@ -31,13 +31,9 @@ class RememberedJudge : public Judge {
     asked_ = static_cast<int64_t>(known_.size());
   }
 
-  Judgement judge(const Genotype& genotype, const Budget& budget) override {
-    const Asked asked{ScoreCache::key(genotype), budget};
-    if (const auto known = known_.find(asked); known != known_.end()) return known->second;
+  Judgement judge_anew(const Genotype& genotype, const Budget& budget) override {
     if (interrupt_requested()) throw Interrupted();
-    const Judgement found = judge_.judge(genotype, budget);
-    keep(asked, found);
-    return found;
+    return judge_.judge_anew(genotype, budget);
   }
 
   std::optional<Judgement> recall(const Genotype& genotype, const Budget& budget) override {
@@ -46,17 +42,24 @@ class RememberedJudge : public Judge {
   }
 
   // Makes it an event of the run, unless it is one.
-  void keep(const Asked& asked, const Judgement& found) {
-    if (known_.contains(asked) || !std::isfinite(found.accuracy)) return;  // JSON has no word for what is not finite
+  void remember(const Genotype& genotype, const Budget& budget, const Judgement& found) override {
+    const Asked asked{ScoreCache::key(genotype), budget};
+    if (known_.contains(asked)) return;
+    judge_.remember(genotype, budget, found);
+    if (!std::isfinite(found.accuracy)) return;  // JSON has no word for what is not finite
     events_.emit({"judgement",
                   asked_,
                   asked_ + 1,
                   {{"valid_top1", found.accuracy},
                    {"seconds", found.seconds},
-                   {"epochs", asked.second.text()},
+                   {"epochs", budget.text()},
                    {"architecture", asked.first}}});
     ++asked_;
     known_[asked] = found;
+  }
+
+  void keep_ahead(const Genotype& genotype, const Budget& budget, const Judgement& found) override {
+    judge_.keep_ahead(genotype, budget, found);
   }
 
  private:
@@ -201,11 +204,11 @@ class SpreadSearch {
  public:
   SpreadSearch(const Problem& problem, Strategy& strategy, Judge& judge, RememberedJudge& remembered, double seconds,
                size_t most, const std::string& log)
-      : judge_(judge),
-        remembered_(remembered),
-        flight_(
-            strategy, seconds, most, static_cast<size_t>(problem.options().judging.in_flight),
-            [this](const Proposal& proposal, const Judgement& found) { remembered_.keep(asked_of(proposal), found); }),
+      : remembered_(remembered),
+        flight_(strategy, seconds, most, static_cast<size_t>(problem.options().judging.in_flight),
+                [this](const Proposal& proposal, const Judgement& found) {
+                  remembered_.remember(proposal.genotype, proposal.budget, found);
+                }),
         pieces_(problem, judge),
         farm_(
             "judge", opening_of(problem.options()), pieces_,
@@ -246,13 +249,12 @@ class SpreadSearch {
   void arrived(size_t piece, const std::string& result) {
     const Proposal proposal = work_[piece];
     const Judgement found = parse_judgement(result);
-    judge_.remember(proposal.genotype, proposal.budget, found);
     const auto numbers = std::exchange(waiting_[asked_of(proposal)], {});
+    if (!flight_.is_turn_of(numbers.front())) remembered_.keep_ahead(proposal.genotype, proposal.budget, found);
     for (const size_t number : numbers) flight_.outcome(number, found);
     propose();
   }
 
-  Judge& judge_;
   RememberedJudge& remembered_;
   SearchInFlight flight_;
   JudgePieces pieces_;
