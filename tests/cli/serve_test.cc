@@ -92,13 +92,13 @@ TEST_F(ServeProgram, StaysSmallUnderLoad) {
   const size_t most = std::min<size_t>(10000, limit.rlim_cur - 200);
   if (most < 10000) GTEST_LOG_(WARNING) << "only " << most << " connections: the system allows no more files";
   const int code = while_serving({"serve", folder_.string(), "--port", "0"}, [&](uint16_t port, pid_t process) {
-    std::vector<serve::OpenFile> crowd;
+    std::vector<OpenFile> crowd;
     for (size_t i = 0; i < most; ++i) {
       crowd.push_back(serve::connect_to(port));
       ASSERT_TRUE(crowd.back()) << i;
       serve::send_all(crowd.back(), "GET / HTTP/1.1\r\nHost: 127");
     }
-    const serve::OpenFile endless = serve::connect_to(port);
+    const OpenFile endless = serve::connect_to(port);
     serve::send_all(endless, "GET / HTTP/1.1\r\nX: ");
     const std::string block(1 << 20, 'a');
     for (int i = 0; i < 300 && serve::send_all(endless, block); ++i) {
