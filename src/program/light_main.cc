@@ -24,10 +24,11 @@
 namespace nascent {
 
 std::string version_details() {
+  const int threads = count(usable_cores());
   return fmt::format(
-      "nascent {}\nLibTorch {}, kernels for {}, {} threads ('nascent --version -v' says more)\nOptional libraries: "
+      "nascent {}\nLibTorch {}, kernels for {}, {} thread{} ('nascent --version -v' says more)\nOptional libraries: "
       "{}\n",
-      version(), NASCENT_TORCH_VERSION, kernels::isa(), count(usable_cores()), NASCENT_OPTIONAL);
+      version(), NASCENT_TORCH_VERSION, kernels::isa(), threads, threads == 1 ? "" : "s", NASCENT_OPTIONAL);
 }
 
 // It runs alone: see run().

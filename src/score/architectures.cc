@@ -1,7 +1,7 @@
 #include "nascent/score/architectures.h"
 
 #include "nascent/core/error.h"
-#include "nascent/core/files.h"
+#include "nascent/core/hash.h"
 #include "nascent/core/mapped_file.h"
 #include "nascent/core/random.h"
 #include "nascent/score/score_cache.h"
@@ -36,12 +36,22 @@ Architectures Architectures::of_table(std::shared_ptr<const BenchmarkTable> tabl
   return rows;
 }
 
+namespace {
+
+// No CRC: files that end in their own all have the same.
+std::string digest_of(std::string_view bytes) {
+  const Hash128 hash = hash128(bytes);
+  return fmt::format("{:016x}{:016x}", hash.high, hash.low);
+}
+
+}  // namespace
+
 std::string Architectures::digest() const {
   if (space_) return "";
-  if (table_) return fmt::format("{:08x}", crc32(MappedFile(table_->path()).bytes()));
+  if (table_) return digest_of(MappedFile(table_->path()).bytes());
   std::string all;
   for (const Genotype& genotype : list_) all += ScoreCache::key(genotype) + "\n";
-  return fmt::format("{:08x}", crc32(all));
+  return digest_of(all);
 }
 
 Genotype Architectures::operator[](size_t place) const {

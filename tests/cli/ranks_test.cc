@@ -147,7 +147,10 @@ class ProgramOnRanks : public ProgramTest {
         std::this_thread::sleep_for(moment);
         if (stopped < strikes) strike(MpiRun::ranks_of(mpirun));
       });
-      if (output.exit_code == 0) return stopped;
+      if (output.exit_code == 0) {
+        RecordProperty("stopped", stopped);  // in --gtest_output=xml
+        return stopped;
+      }
       EXPECT_TRUE(output.exit_code == 137 || output.exit_code == 130) << output.exit_code << ": " << output.err;
       ++stopped;
     }
@@ -234,6 +237,7 @@ TEST_F(ProgramOnRanks, AKilledRankCostsNoMoreThanWhatWasInFlight) {
     if (!done) ++killed;
     EXPECT_TRUE(done || output.exit_code == 137) << output.exit_code << ": " << output.err;
   }
+  RecordProperty("stopped", killed);
   EXPECT_GE(killed, kMoments / 2);
   EXPECT_EQ(file_in("killed", ".scores"), file_in("whole", ".scores"));
   EXPECT_EQ(read_file(path("killed.csv")), read_file(path("whole.csv")));
@@ -408,6 +412,7 @@ TEST_F(ProgramOnRanks, JudgementsByAMetricAreCachedInTheirOrder) {
     if (!done) ++killed;
     EXPECT_TRUE(done || output.exit_code == 137) << output.exit_code << ": " << output.err;
   }
+  RecordProperty("stopped", killed);
   EXPECT_GE(killed, 1);
   EXPECT_EQ(file_in("cache-killed", ".scores"), file_in("cache-whole", ".scores"));
   EXPECT_EQ(kept("killed"), kept("whole"));
