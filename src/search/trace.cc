@@ -60,8 +60,7 @@ void SearchInFlight::outcome(size_t number, const Judgement& found) {
     ended_ = clock_ + judgement.seconds > seconds_;
     if (told_) told_(proposal, judgement);
     if (ended_) return;
-    const double worth =
-        std::isnan(judgement.accuracy) ? -std::numeric_limits<double>::infinity() : judgement.accuracy;
+    const double worth = std::isnan(judgement.accuracy) ? -std::numeric_limits<double>::infinity() : judgement.accuracy;
     clock_ += judgement.seconds;
     strategy_.spent(judgement.seconds);
     strategy_.tell(proposal, worth);
