@@ -288,41 +288,48 @@ void mix_sums(ConstNumbers g, std::span<const MixTerm> terms, size_t pixels, int
   with_kind<Half>(g.precision(), [&]<class From>(From) { mix_sums_of(g.as<From>(), terms, pixels, c, sums); });
 }
 
-// Inflows are added up in floats and rounded once, some pixels at a time.
+// With several inflows, what is stored in a float takes them one after the other, what is rounded all at once.
 template <class From, class To, class D>
 HWY_INLINE void combine_block(D d, const Combination& it, int b) {
   const Inflow* inflows = it.inflows.data();
   const int count = static_cast<int>(it.inflows.size()), c = it.c;
   const From* value = it.value.as<From>();
   const float *centre = it.centre, *value_scale = it.value_scale, *constant = it.constant;
+  const size_t pixels = it.pixels;
   To* out = it.out.as<To>();
   const auto vs = value_scale ? hn::LoadU(d, value_scale + b) : hn::Zero(d);
   const auto k = value_scale ? hn::LoadU(d, constant + b) : hn::Zero(d);
   const auto m = value_scale ? hn::LoadU(d, centre + b) : hn::Zero(d);
   const auto own = [&](size_t at) { return value_scale ? hn::MulAdd(vs, hn::Sub(load(d, value + at), m), k) : k; };
-  constexpr size_t kPixels = 64;
-  HWY_ALIGN float sums[kPixels * kWide];
-  for (size_t from = 0; from < it.pixels; from += kPixels) {
-    const size_t here = std::min(kPixels, it.pixels - from), first = from * c + b;
-    for (size_t i = 0; count == 0 && i < here; ++i) store(own(first + i * c), d, out + first + i * c);
-    for (int f = 0; f < count; ++f) {
-      const Inflow& in = inflows[f];
-      const From* gradient = in.gradient.as<From>();
-      const auto scale = hn::Mul(in.scale ? hn::LoadU(d, in.scale + b) : hn::Set(d, 1.0f), hn::Set(d, in.weight));
-      const bool relu = in.relu_scale != nullptr, begins = f == 0, ends = f + 1 == count;
-      const auto ra = relu ? hn::LoadU(d, in.relu_scale + b) : hn::Zero(d);
-      const auto rs = relu ? hn::LoadU(d, in.relu_shift + b) : hn::Zero(d);
-      for (size_t i = 0; i < here; ++i) {
-        const size_t at = first + i * c;
-        auto g = load(d, gradient + at);
-        if (relu) g = hn::IfThenElseZero(hn::Gt(hn::MulAdd(ra, load(d, value + at), rs), hn::Zero(d)), g);
-        const auto sum = hn::MulAdd(scale, g, begins ? own(at) : hn::Load(d, sums + i * kWide));
-        if (ends) {
-          store(sum, d, out + at);
-        } else {
-          hn::Store(sum, d, sums + i * kWide);
-        }
-      }
+  if (count == 0) {
+    for (size_t i = 0; i < pixels; ++i) store(own(i * c + b), d, out + i * c + b);
+  }
+  // What flows in through the f-th, besides `sum`.
+  const auto inflow = [&](int f) {
+    const Inflow& in = inflows[f];
+    const auto scale = hn::Mul(in.scale ? hn::LoadU(d, in.scale + b) : hn::Set(d, 1.0f), hn::Set(d, in.weight));
+    const auto ra = in.relu_scale ? hn::LoadU(d, in.relu_scale + b) : hn::Zero(d);
+    const auto rs = in.relu_scale ? hn::LoadU(d, in.relu_shift + b) : hn::Set(d, 1.0f);
+    const From* gradient = in.gradient.as<From>();
+    return [=, relu = in.relu_scale != nullptr](size_t at, hn::Vec<D> sum) {
+      auto g = load(d, gradient + at);
+      if (relu) g = hn::IfThenElseZero(hn::Gt(hn::MulAdd(ra, load(d, value + at), rs), hn::Zero(d)), g);
+      return hn::MulAdd(scale, g, sum);
+    };
+  };
+  if (!std::is_same_v<To, float> && count > 1) {
+    for (size_t i = 0; i < pixels; ++i) {
+      auto sum = own(i * c + b);
+      for (int f = 0; f < count; ++f) sum = inflow(f)(i * c + b, sum);
+      store(sum, d, out + i * c + b);
+    }
+    return;
+  }
+  for (int f = 0; f < count; ++f) {
+    const auto add = inflow(f);
+    for (size_t i = 0; i < pixels; ++i) {
+      const size_t at = i * c + b;
+      store(add(at, f == 0 ? own(at) : load(d, out + at)), d, out + at);
     }
   }
 }
