@@ -5,6 +5,7 @@
 #include <cmath>
 #include <optional>
 
+#include "nascent/core/changed_options.h"
 #include "nascent/core/error.h"
 
 namespace nascent {
@@ -62,20 +63,15 @@ void check_target(const AttackOptions& options, const AttackFacts& facts) {
 
 // Settings that the attack passes over may not differ from their defaults.
 void check_unread(const AttackOptions& options, const AttackFacts& facts) {
-  AttackSettings settings = options.settings, defaults;
-  OptionTable given, usual;
-  settings.declare(given);
-  defaults.declare(usual);
-  for (size_t i = 0; i < given.options().size(); ++i) {
-    const Option &option = given.options()[i], &other = usual.options()[i];
-    if (option.value() == other.value() || facts.reads_option(option.name())) continue;
+  for_changed_options(options.settings, [&](const std::string& flag, const Option& option, const Json& usual) {
+    if (facts.reads_option(option.name())) return;
     std::vector<std::string> able;
     for (const auto& [name, entry] : Attack::Registry::instance().entries()) {
       if (entry.facts.reads_option(option.name())) able.push_back(name);
     }
-    fail("{} is {}, but the attack '{}' makes no use of it; it belongs to {}. Leave it at its default, {}.",
-         given.flag(option), option.value().dump(), options.attack, join(able, ", "), other.value().dump());
-  }
+    fail("{} is {}, but the attack '{}' makes no use of it; it belongs to {}. Leave it at its default, {}.", flag,
+         option.value().dump(), options.attack, join(able, ", "), usual.dump());
+  });
 }
 
 }  // namespace

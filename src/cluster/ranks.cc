@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <set>
+#include <thread>
 
 #include "nascent/cluster/launch.h"
 #include "nascent/cluster/member.h"

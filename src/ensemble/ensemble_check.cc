@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "nascent/core/changed_options.h"
 #include "nascent/core/error.h"
 #include "nascent/core/text.h"
 #include "nascent/ensemble/method.h"
@@ -88,19 +89,13 @@ class Unread {
 };
 
 void check_unread(const EnsembleOptions& options) {
-  EnsembleOptions copy = options, defaults;
-  OptionTable given, usual;
-  copy.declare(given);
-  defaults.declare(usual);
   const Unread unread(options);
-  for (size_t i = 0; i < given.options().size(); ++i) {
-    const Option &option = given.options()[i], &other = usual.options()[i];
-    if (option.value() == other.value()) continue;
-    if (const std::string reason = unread.reason(option); !reason.empty()) {
-      fail("{} ({}) is {}, but nothing makes use of it here: {}. Leave it at its default, {}.", given.flag(option),
-           option.key(), option.value().dump(), reason, other.value().dump());
-    }
-  }
+  for_changed_options(options, [&](const std::string& flag, const Option& option, const Json& usual) {
+    const std::string reason = unread.reason(option);
+    if (reason.empty()) return;
+    fail("{} ({}) is {}, but nothing makes use of it here: {}. Leave it at its default, {}.", flag, option.key(),
+         option.value().dump(), reason, usual.dump());
+  });
 }
 
 void check_best_response(const EnsembleOptions& options) {
@@ -108,8 +103,8 @@ void check_best_response(const EnsembleOptions& options) {
   if (!options.supernet.empty()) {
     fail(
         "--when best-response trains the supernet and its posterior in alternation, but --supernet {} has been "
-        "trained. "
-        "Leave --supernet out; or, where that run trained both so, name it as --posterior too and leave --when out.",
+        "trained. Leave --supernet out; or, where that run trained both so, name it as --posterior too and leave "
+        "--when out.",
         options.supernet);
   }
   if (!options.posterior.empty()) {
@@ -181,8 +176,7 @@ void check_given_supernet(const EnsembleOptions& options, const Supernet& supern
     if (option.value() == defaults.options()[i].value() || option.value() == truth.value()) continue;
     fail(
         "{} ({}) is {}, but the supernet in {} was made with {} and is used as it is, with its images. Leave the "
-        "option "
-        "out, or leave --supernet out to have one trained.",
+        "option out, or leave --supernet out to have one trained.",
         given.flag(option), option.key(), option.value().dump(), options.supernet, truth.value().dump());
   }
 }

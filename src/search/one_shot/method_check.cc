@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <set>
 
+#include "nascent/core/changed_options.h"
+
 namespace nascent {
 namespace {
 
@@ -176,21 +178,16 @@ bool is_read(const std::string& key, const Method& method) {
 }
 
 void check_unread(const OneShotOptions& options, const Method& method) {
-  OneShotOptions copy = options, defaults;
-  OptionTable given, usual;
-  copy.declare(given);
-  defaults.declare(usual);
-  for (size_t i = 0; i < given.options().size(); ++i) {
-    const Option &option = given.options()[i], &other = usual.options()[i];
-    if (option.value() == other.value() || is_read(option.key(), method)) continue;
+  for_changed_options(options, [&](const std::string& flag, const Option& option, const Json& usual) {
+    if (is_read(option.key(), method)) return;
     const std::string owners = readers_of(option.key());
     fail(
         "{} ({}) is {}, but this method makes no use of it: relaxation {}, update {}, gradient {}, objective {}, "
         "discretisation {}. {}Leave it at its default, {}.",
-        given.flag(option), option.key(), option.value().dump(), options.relaxation.relaxation, options.update.update,
+        flag, option.key(), option.value().dump(), options.relaxation.relaxation, options.update.update,
         options.gradient.gradient, options.objective, options.discretisation,
-        owners.empty() ? "" : "It belongs to " + owners + ". ", other.value().dump());
-  }
+        owners.empty() ? "" : "It belongs to " + owners + ". ", usual.dump());
+  });
 }
 
 }  // namespace
