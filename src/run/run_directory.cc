@@ -51,7 +51,9 @@ void check_info(const Json& info, const fs::path& path) {
   for (const char* key : {"verb", "name", "version", "status", "message", "started", "data"}) {
     expect(key, !info.contains(key) || info[key].is_string(), "a text");
   }
-  expect("seconds", !info.contains("seconds") || info["seconds"].is_number(), "a number");
+  for (const char* key : {"seconds", "core_seconds"}) {
+    expect(key, !info.contains(key) || info[key].is_number(), "a number");
+  }
   expect("ended", !info.contains("ended") || info["ended"].is_string() || info["ended"].is_null(), "a time");
   for (const char* key : {"command", "resumed", "parts"}) {
     const Json list = info.value(key, Json::array());
@@ -223,6 +225,7 @@ RunDirectory RunDirectory::create(const fs::path& path, const RunDescription& de
                {"resumed", Json::array()},
                {"ended", nullptr},
                {"seconds", 0.0},
+               {"core_seconds", 0.0},
                {"parts", Json::array()},
                {"options", Json::array()}};
   if (description.data) run.info_["data"] = fmt::format("{:08x}", *description.data);
@@ -272,11 +275,12 @@ void RunDirectory::write_genotype(const Genotype& genotype) {
 
 void RunDirectory::write_result(const Json& result) { write_file(result_path(), pretty(result)); }
 
-void RunDirectory::finish(RunStatus status, const std::string& message, double seconds) {
+void RunDirectory::finish(RunStatus status, const std::string& message, double seconds, double core_seconds) {
   info_["status"] = status_text(status);
   info_["message"] = message;
   info_["ended"] = now();
   info_["seconds"] = seconds;
+  info_["core_seconds"] = core_seconds;
   write_info();
 }
 

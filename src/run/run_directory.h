@@ -74,7 +74,7 @@ class RunDirectory {
   // `parameters`, `multiply_adds` and `seconds`.
   void write_result(const Json& result);
   // How the run ended; `message` is the error's text where it failed, `seconds` the time of work so far.
-  void finish(RunStatus status, const std::string& message = "", double seconds = 0);
+  void finish(RunStatus status, const std::string& message = "", double seconds = 0, double core_seconds = 0);
   // A run in a folder of this one, named before it is made: replacing the whole removes it.
   void add_part(const std::string& folder);
 

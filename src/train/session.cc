@@ -16,7 +16,11 @@ constexpr const char* kRecipe = "Recipe";  // the fact that names it
 }
 
 Session::Session(SessionStart start, const OptionTable& options, const RunOptions& run)
-    : start_(std::move(start)), options_(options), run_(run), began_(std::chrono::steady_clock::now()) {}
+    : start_(std::move(start)),
+      options_(options),
+      run_(run),
+      began_(std::chrono::steady_clock::now()),
+      clock_began_(std::clock()) {}
 
 Session::~Session() {
   if (directory_ && !finished_) finish(RunStatus::failed, "ended before it was done");
@@ -88,13 +92,19 @@ void Session::conclude(const Json& result) {
 
 void Session::finish(RunStatus status, const std::string& message) {
   finished_ = true;
-  directory_->finish(status, message, seconds());
+  directory_->finish(status, message, seconds(), core_seconds());
   began_ = std::chrono::steady_clock::now();
+  clock_began_ = std::clock();
 }
 
 double Session::seconds() const {
   const double here = std::chrono::duration<double>(std::chrono::steady_clock::now() - began_).count();
   return here + (directory_ ? directory_->info().value("seconds", 0.0) : 0.0);
+}
+
+double Session::core_seconds() const {
+  const double here = static_cast<double>(std::clock() - clock_began_) / CLOCKS_PER_SEC;
+  return here + (directory_ ? directory_->info().value("core_seconds", 0.0) : 0.0);
 }
 
 std::vector<std::string> Session::command() const {

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <chrono>
+#include <ctime>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -66,8 +67,9 @@ class Session {
   bool resumed() const { return !start_.resume.empty(); }
   // As typed after the verb when the run was started, also where this process resumed it.
   std::vector<std::string> command() const;
-  std::string recipe() const;  // that it was started with; "": none
-  double seconds() const;      // of work so far, in all processes that ended by themselves and in this one
+  std::string recipe() const;   // that it was started with; "": none
+  double seconds() const;       // of work so far, in all processes that ended by themselves and in this one
+  double core_seconds() const;  // the same of processor time, all threads together: what a run costs beside others
   RunDirectory& directory() { return *directory_; }
   const RunDirectory& directory() const { return *directory_; }
   EventStore& events() { return *events_; }
@@ -86,6 +88,7 @@ class Session {
   std::unique_ptr<EventStore> events_;
   std::unique_ptr<CheckpointStore> checkpoints_;
   std::chrono::steady_clock::time_point began_;
+  std::clock_t clock_began_;
   bool finished_ = false;
   bool guarded_ = false;  // inside run(work)
 };

@@ -3,6 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
+#include <ctime>
+#include <thread>
+
 #include "nascent/core/error.h"
 #include "nascent/core/files.h"
 #include "nascent/core/interrupt.h"
@@ -72,6 +76,19 @@ class SessionTest : public testing::Test {
 TEST_F(SessionTest, NothingIsWrittenBeforeItBegins) {
   { const Session session(start(), table_, options_.run); }
   EXPECT_FALSE(std::filesystem::exists(path("")));
+}
+
+TEST_F(SessionTest, ProcessorTimeLeavesOutWhatOthersTook) {
+  Session session(start(), table_, options_.run);
+  session.begin("count", {});
+  std::this_thread::sleep_for(std::chrono::milliseconds(200));
+  const std::clock_t begun = std::clock();
+  while (std::clock() - begun < CLOCKS_PER_SEC / 20) {
+  }
+  session.conclude(Json::object());
+  EXPECT_GE(info()["seconds"].get<double>(), 0.25);
+  EXPECT_GE(info()["core_seconds"].get<double>(), 0.05);
+  EXPECT_LT(info()["core_seconds"].get<double>(), info()["seconds"].get<double>());
 }
 
 TEST_F(SessionTest, LeavesResultStatusAndReport) {
