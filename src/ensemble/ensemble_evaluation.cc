@@ -246,7 +246,10 @@ Json evaluate_ensembles(const EnsembleEvaluationOptions& options) {
         "nascent ensemble eval: what to score is missing: a run folder, an ensemble.nascent or several "
         "model.nascent.");
   }
-  corruptions_of(options);  // refused before anything is computed
+  // Refused before anything is computed.
+  corruptions_of(options);
+  if (!options.tsne && options.perplexity != EnsembleEvaluationOptions().perplexity)
+    fail("--perplexity is {}, but only --tsne reads it. Add --tsne, or leave --perplexity out.", options.perplexity);
   const auto holds_ensemble = [](const std::string& file) { return is_ensemble(file); };
   if (files.size() > 1 && std::all_of(files.begin(), files.end(), holds_ensemble)) return evaluate_as_trials(options);
   return evaluate_ensemble(gather_ensemble(files), options);

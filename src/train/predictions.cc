@@ -3,6 +3,7 @@
 #include <ATen/ATen.h>
 
 #include <algorithm>
+#include <limits>
 
 #include "nascent/core/error.h"
 #include "nascent/core/text.h"
@@ -66,9 +67,11 @@ void recalibrate_norms(Network& network, Loader& loader, int64_t batches, const 
 
 namespace {
 
-void append(Predictions& all, const at::Tensor& logits, const at::Tensor& labels) {
-  const at::Tensor table = logits.to(at::kCPU, at::kFloat).softmax(1).contiguous();
-  const at::Tensor classes = labels.to(at::kCPU).contiguous();
+// The first `most` of the rows.
+void append(Predictions& all, const at::Tensor& logits, const at::Tensor& labels, int64_t most) {
+  const int64_t rows = std::min(most, logits.size(0));
+  const at::Tensor table = logits.slice(0, 0, rows).to(at::kCPU, at::kFloat).softmax(1).contiguous();
+  const at::Tensor classes = labels.slice(0, 0, rows).to(at::kCPU).contiguous();
   Probabilities& probabilities = all.probabilities;
   probabilities.images += table.size(0);
   probabilities.classes = table.size(1);
@@ -99,11 +102,13 @@ Predictions predict(Network& network, Loader& loader, const PredictionOptions& o
   Predictions all;
   ForwardContext context = options.context;
   loader.start(0);
-  while (options.images == 0 || all.probabilities.images < options.images) {
+  const int64_t wanted = options.images == 0 ? std::numeric_limits<int64_t>::max() : options.images;
+  while (all.probabilities.images < wanted) {
     auto batch = loader.next();
     if (!batch) break;
     const TensorBatch tensors = to_tensors(std::move(*batch), network);
-    append(all, network.forward(tensors.images, context).logits, tensors.labels);
+    // The whole of the last batch is computed: its statistics may be what norms go by.
+    append(all, network.forward(tensors.images, context).logits, tensors.labels, wanted - all.probabilities.images);
     if (!context.drop_together) ++context.step;
   }
   return all;

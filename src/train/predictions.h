@@ -41,7 +41,7 @@ const std::vector<std::string>& norm_statistics_names();
 
 struct PredictionOptions {
   NormStatistics norms = NormStatistics::running;
-  int64_t images = 0;               // no further batch once there are so many; 0: all
+  int64_t images = 0;               // the first so many; 0: all
   Loader* recalibration = nullptr;  // for NormStatistics::recalibrated: its epoch 0
   int64_t recalibration_batches = 50;
   // Paths are dropped in evaluation too where it says so (MC DropPath); what is dropped differs from batch to batch.

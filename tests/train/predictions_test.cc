@@ -69,7 +69,13 @@ TEST(Predictions, RecalibratedNormsAreThoseOfTheImages) {
 
 TEST(Predictions, StopAtEnoughImages) {
   const auto network = toy::network();
-  EXPECT_EQ(predict(*network, *toy::loader(toy::dataset(31), 7, false), {.images = 10}).probabilities.images, 14);
+  const auto first = predict(*network, *toy::loader(toy::dataset(31), 7, false), {.images = 10});
+  const auto all = predict(*network, *toy::loader(toy::dataset(31), 7, false));
+  EXPECT_EQ(first.probabilities.images, 10);
+  EXPECT_EQ(first.labels, Labels(all.labels.begin(), all.labels.begin() + 10));
+  const auto& values = all.probabilities.values;
+  const auto numbers = static_cast<std::ptrdiff_t>(10 * all.probabilities.classes);
+  EXPECT_EQ(first.probabilities.values, std::vector<float>(values.begin(), values.begin() + numbers));
 }
 
 TEST(Predictions, DropPathOfZeroIsTheNetwork) {
