@@ -8,7 +8,6 @@
 #include "nascent/search/one_shot/collapse.h"
 #include "nascent/search/one_shot/method_check.h"
 #include "nascent/search/one_shot/one_hot.h"
-#include "nascent/train/predictions.h"
 #include "nascent/train/weights.h"
 
 namespace nascent {
@@ -146,15 +145,15 @@ std::string OneShotSearch::describe_data() {
   return judges_training_ ? trained : fmt::format("{}, {} are held out", trained, judge_->size());
 }
 
-double OneShotSearch::mixture_accuracy() { return accuracy(relaxation_->expected(here_)); }
-double OneShotSearch::shared_accuracy(const Genotype& genotype) { return accuracy(one_hot(*space_, genotype)); }
+double OneShotSearch::mixture_accuracy(NormStatistics norms) { return accuracy(relaxation_->expected(here_), norms); }
+double OneShotSearch::shared_accuracy(const Genotype& genotype, NormStatistics norms) {
+  return accuracy(one_hot(*space_, genotype), norms);
+}
 
-// Batch norms use the statistics of each batch: those gathered under the mixture would not fit a single architecture.
-double OneShotSearch::accuracy(const Mixture& mixture) {
+double OneShotSearch::accuracy(const Mixture& mixture, NormStatistics norms) {
   judge();
-  return top1(
-      predict(*supernet_, *judge_,
-              {.norms = NormStatistics::batch, .images = options_.judge_images, .context = {.mixture = &mixture}}));
+  return top1(predict(*supernet_, *judge_,
+                      {.norms = norms, .images = options_.judge_images, .context = {.mixture = &mixture}}));
 }
 
 SearchPlace OneShotSearch::place(int64_t epoch, int64_t step) const {
@@ -258,6 +257,8 @@ void OneShotSearch::end_epoch(int64_t epoch, EventSink& events) {
   if (options_.judge_images > 0) {
     values["supernet_" + judged_on() + "top1"] = mixture_accuracy();
     values["discretised_" + judged_on() + "top1"] = shared_accuracy(current);
+    values["supernet_running_" + judged_on() + "top1"] = mixture_accuracy(NormStatistics::running);
+    values["discretised_running_" + judged_on() + "top1"] = shared_accuracy(current, NormStatistics::running);
   }
   int skips = 0;
   for (const auto& cell : current.cells) skips += skip_connections(cell);

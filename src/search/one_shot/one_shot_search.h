@@ -17,6 +17,7 @@
 #include "nascent/search/one_shot/update.h"
 #include "nascent/train/loop.h"
 #include "nascent/train/optimizer.h"
+#include "nascent/train/predictions.h"
 #include "nascent/train/schedule.h"
 #include "nascent/train/shared_job.h"
 
@@ -77,9 +78,10 @@ class OneShotSearch : public SharedJob {
   // architecture has not begun to learn.
   std::string collapse() const;
   // Accuracy (percent) with shared weights, of the mixture and of an architecture: on held-out images, or where nothing
-  // is held out on images of the training side.
-  double mixture_accuracy();
-  double shared_accuracy(const Genotype& genotype);
+  // is held out on images of the training side. Batch norms go by the statistics of each batch, because running ones,
+  // gathered under the mixture, do not fit a single architecture.
+  double mixture_accuracy(NormStatistics norms = NormStatistics::batch);
+  double shared_accuracy(const Genotype& genotype, NormStatistics norms = NormStatistics::batch);
 
   void join(cluster::Team& team) override;
   std::string label() const override { return "search"; }
@@ -107,7 +109,7 @@ class OneShotSearch : public SharedJob {
   std::string judged_on();
   void report_collapse(int64_t epoch, EventSink& events);
   SearchPlace place(int64_t epoch, int64_t step) const;
-  double accuracy(const Mixture& mixture);
+  double accuracy(const Mixture& mixture, NormStatistics norms);
   TensorBatch next_second(int64_t epoch, int64_t step);
   double weights_lr(int64_t epoch, int64_t step) const;
   bool holds_out() const;

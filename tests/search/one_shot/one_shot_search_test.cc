@@ -12,6 +12,7 @@
 #include "nascent/nn/engine.h"
 #include "nascent/nn/inherit.h"
 #include "nascent/search/one_shot/one_hot.h"
+#include "nascent/train/predictions.h"
 #include "nascent/train/weights.h"
 
 namespace nascent {
@@ -278,6 +279,7 @@ TEST(SingleLevel, AccuraciesSayWhatTheyAreMeasuredOn) {
   EXPECT_EQ(all.searcher->describe_data(), "48 images train weights and architecture");
   const Json of_all = last_epoch(all);
   EXPECT_TRUE(of_all.contains("supernet_train_top1") && of_all.contains("discretised_train_top1"));
+  EXPECT_TRUE(of_all.contains("supernet_running_train_top1") && of_all.contains("discretised_running_train_top1"));
   EXPECT_FALSE(of_all.contains("supernet_top1") || of_all.contains("discretised_top1"));
   SmallSearch part(options, "nasbench201", 1, 8, 8, /*single_level_fraction=*/0.5);
   EXPECT_EQ(part.searcher->describe_data(), "24 images train weights and architecture, 24 are held out");
@@ -416,6 +418,29 @@ TEST(OneShotSearch, EmitsTheArchitectureEveryEpoch) {
   }
   EXPECT_EQ(epochs, 2);
   EXPECT_EQ(architectures, 2);
+}
+
+TEST(OneShotSearch, JudgesByBatchAndByRunningStatistics) {
+  OneShotOptions options;
+  options.judge_images = 24;
+  SmallSearch search(options);
+  Memory events;
+  run_job(*search.searcher, {.events = &events});
+  Json last;
+  for (const auto& event : events.events) {
+    if (event.kind == "epoch") last = event.values;
+  }
+  const auto judge = search.loader(SearchData::judge);
+  const auto expect = [&](const std::string& what, const Mixture& mixture) {
+    const auto accuracy = [&](NormStatistics norms) {
+      return top1(predict(*search.supernet, *judge, {.norms = norms, .images = 24, .context = {.mixture = &mixture}}));
+    };
+    EXPECT_EQ(last.at(what + "_top1"), accuracy(NormStatistics::batch));
+    EXPECT_EQ(last.at(what + "_running_top1"), accuracy(NormStatistics::running));
+    EXPECT_NE(last.at(what + "_top1"), last.at(what + "_running_top1")) << "could not tell them apart";
+  };
+  expect("supernet", search.searcher->probabilities());
+  expect("discretised", one_hot(*search.space, search.searcher->leaning()));
 }
 
 TEST(OneShotSearch, JudgingLeavesNoTrace) {
