@@ -35,6 +35,7 @@ struct StrategyOptions {
 struct Proposal {
   Genotype genotype{};
   Budget budget{};
+  Json named_by{};  // the parameters that led to it, for the record; null: none
 };
 
 // What a strategy is made for.

@@ -353,10 +353,12 @@ SearchTrace judged_search(const Problem& problem, const std::string& strategy, c
 Json trace_facts(const SearchTrace& trace) {
   Json trials = Json::array();
   for (const Trial& trial : trace.trials) {
-    trials.push_back({{"seconds", trial.seconds},
-                      {"epochs", trial.proposal.budget.text()},
-                      {"valid", trial.accuracy},
-                      {"architecture", ScoreCache::key(trial.proposal.genotype)}});
+    Json facts = {{"seconds", trial.seconds},
+                  {"epochs", trial.proposal.budget.text()},
+                  {"valid", trial.accuracy},
+                  {"architecture", ScoreCache::key(trial.proposal.genotype)}};
+    if (!trial.proposal.named_by.is_null()) facts.update(trial.proposal.named_by);
+    trials.push_back(std::move(facts));
   }
   return {{"validations", trace.trials.size()},
           {"validation_seconds", trace.trials.back().seconds},

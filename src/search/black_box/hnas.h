@@ -42,6 +42,8 @@ class Hnas {
   // The place in the pool of an architecture that was not validated yet; nothing where no (mu, nu) that was looked at
   // names one.
   std::optional<size_t> propose();
+  // The (mu, nu) that named what was proposed last.
+  std::pair<double, double> parameters() const { return parameters_at(last_point_); }
   // The validation accuracy of what was proposed last.
   void tell(double accuracy);
   // The best architecture validated so far.

@@ -23,7 +23,8 @@ class HnasStrategy : public Strategy {
   std::optional<Proposal> propose() override {
     const auto place = hnas_.propose();
     if (!place) return std::nullopt;
-    return Proposal{pool_.architecture(*place), budget_};
+    const auto [mu, nu] = hnas_.parameters();
+    return Proposal{pool_.architecture(*place), budget_, {{"mu", mu}, {"nu", nu}}};
   }
 
   void tell(const Proposal&, double accuracy) override { hnas_.tell(accuracy); }

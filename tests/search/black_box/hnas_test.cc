@@ -54,6 +54,8 @@ TEST(Hnas, StepsGoToNewArchitecturesOnlyAndEndWithThePool) {
   std::set<size_t> seen;
   while (const auto place = hnas.propose()) {
     EXPECT_TRUE(seen.insert(*place).second);
+    const auto [mu, nu] = hnas.parameters();
+    EXPECT_EQ(hnas.candidate(mu, nu), *place) << "the parameters that named it";
     hnas.tell(quality(pool[*place]));
     ASSERT_LE(seen.size(), pool.size());
   }
