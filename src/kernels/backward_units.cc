@@ -182,20 +182,20 @@ CellBackward::UnitShape CellBackward::shape_of(int index) const {
 }
 
 // Depthwise, then pointwise (or nothing). The image between the two is made anew, row by row.
-void CellBackward::separable(int index, int n, int thread, ConstNumbers padded_input, float* input_gradient, bool add,
+void CellBackward::separable(int index, int n, int thread, ConstNumbers input, float* input_gradient, bool add,
                              float* weight_gradients) {
-  const float* input = padded_input.as<float>();
   const Unit& unit = program_.units[index];
   Scratch& scratch = *run_.scratch_[thread];
   const auto& [in, out, halo, ci, cip, cop, row, step, strided] = shape_of(index);
-  const float* depthwise_weights = run_.packed_.data() + run_.packing_.unit(index).depthwise;
+  const ConstNumbers depthwise_weights = run_.packing_.depthwise(index, run_.packed_.data());
   const ConstNumbers transposed = run_.packing_.transposed(index, run_.packed_.data());
   // The gradient between the two halves has a halo of zeros where the depthwise one is turned around over it.
-  const Rows<Stored> frame = scratch.between.around(out, cip, strided ? Halo{} : halo, Precision::single);
-  float* between = frame.pixels.as<float>();
+  const Rows<Stored> frame = scratch.between.around(out, cip, strided ? Halo{} : halo, program_.precision);
+  const Numbers between = frame.pixels;
   const ptrdiff_t between_row = frame.row;
   const Taps taps = scratch.tap_offsets(unit.depthwise, row, cip);
-  const int chunk = rows_at_once(out.width, std::max(cip, cop));
+  const Grid grid = grid_of(unit);
+  const int chunk = rows_at_once(out.width, std::max(cip, cop), program_.precision);
   // The gradient of the whole image first: memory gives one long stretch sooner than rows between computations.
   ConstNumbers gradient = ready_gradient(thread);
   if (!gradient) {
@@ -211,6 +211,7 @@ void CellBackward::separable(int index, int n, int thread, ConstNumbers padded_i
     if (weight_gradients && pointwise) {
       kernels_.depthwise({.in = {input + y * unit.stride_h * row, unit.stride_h * row},
                           .taps = taps,
+                          .grid = grid,
                           .step = step,
                           .weights = depthwise_weights,
                           .rows = rows,
@@ -227,7 +228,7 @@ void CellBackward::separable(int index, int n, int thread, ConstNumbers padded_i
     }
     for (int r = 0; r < rows; ++r) {
       const ConstNumbers from = gradient_rows + static_cast<ptrdiff_t>(r) * out.width * cop;
-      float* to = between + (y + r) * between_row;
+      const Numbers to = between + (y + r) * between_row;
       if (pointwise) {
         kernels_.dense({.in = from,
                         .taps = kOneTap,
@@ -248,6 +249,7 @@ void CellBackward::separable(int index, int n, int thread, ConstNumbers padded_i
                                           .rows = out.height,
                                           .pixels = out.width},
                                 .taps = taps,
+                                .grid = grid,
                                 .step = step,
                                 .c = cip,
                                 .gradients = weight_gradients + run_.packing_.depthwise_gradient(index)});
@@ -257,6 +259,7 @@ void CellBackward::separable(int index, int n, int thread, ConstNumbers padded_i
     for (int y = 0; y < out.height; ++y)
       kernels_.depthwise_scatter({.out_gradient = between + y * between_row,
                                   .taps = taps,
+                                  .grid = grid,
                                   .step = step,
                                   .weights = depthwise_weights,
                                   .pixels = out.width,
@@ -267,6 +270,7 @@ void CellBackward::separable(int index, int n, int thread, ConstNumbers padded_i
   const Taps turned = scratch.tap_offsets(unit.depthwise, between_row, cip, -1);
   kernels_.depthwise({.in = {between, between_row},
                       .taps = turned,
+                      .grid = grid,
                       .step = cip,
                       .weights = depthwise_weights,
                       .rows = in.height,

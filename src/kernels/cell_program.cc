@@ -93,6 +93,21 @@ Halo halo_of(const CellProgram& program, const Unit& unit) {
   return halo;
 }
 
+Grid grid_of(const Unit& unit) {
+  const std::vector<TapAt>& taps = unit.depthwise;
+  Grid grid{.stride_h = unit.stride_h, .stride_w = unit.stride_w};
+  if (taps.empty()) return grid;
+  const auto row_end = std::find_if(taps.begin(), taps.end(), [&](const TapAt& tap) { return tap.dy != taps[0].dy; });
+  grid.width = static_cast<int>(row_end - taps.begin());
+  grid.height = static_cast<int>(taps.size()) / grid.width;
+  if (grid.width > 1) {
+    grid.dilation = taps[1].dx - taps[0].dx;
+  } else if (grid.height > 1) {
+    grid.dilation = taps[1].dy - taps[0].dy;
+  }
+  return grid;
+}
+
 double multiply_adds(const CellProgram& program) {
   double sum = 0;
   for (const Unit& unit : program.units) {

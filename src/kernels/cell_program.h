@@ -113,6 +113,9 @@ struct Halo {
 };
 Halo halo_of(const CellProgram& program, const Unit& unit);
 
+// How the taps of a depthwise convolution lie.
+Grid grid_of(const Unit& unit);
+
 // Multiply-adds of a forward pass over one image, without those of plain units.
 double multiply_adds(const CellProgram& program);
 

@@ -211,15 +211,13 @@ void CellRun::make_ready(const Read& read, int n, int thread, int first, int row
 
 ConstNumbers CellRun::padded_input(int index, int n, int thread, int rows) {
   const Read& read = program_->units[index].input;
-  const Precision precision = operand(program_->units[index]);
   const ValueShape& shape = program_->values[read.value];
   auto& held = scratch_[thread]->held;
-  const auto is_held = [&] { return held[0].image == n && held[0].read == read && held[0].precision == precision; };
+  const auto is_held = [&] { return held[0].image == n && held[0].read == read; };
   if (held[1].frame.data && !is_held()) std::swap(held[0], held[1]);
-  const Rows<Stored> place = held[0].frame.around(shape, padded(read.channels), halos_[index], precision);
+  const Rows<Stored> place = held[0].frame.around(shape, padded(read.channels), halos_[index], program_->precision);
   if (!is_held()) {
     held[0].read = read;
-    held[0].precision = precision;
     held[0].image = n;
     held[0].rows = 0;
   }
@@ -232,12 +230,10 @@ ConstNumbers CellRun::padded_input(int index, int n, int thread, int rows) {
 
 ConstNumbers CellRun::ready_rows(int index, int n, int thread, int first, int rows) {
   const Read& read = program_->units[index].input;
-  const Precision precision = operand(program_->units[index]);
   const ValueShape& shape = program_->values[read.value];
   const bool as_it_is = !norm_of(read) && !read.relu && padded(read.channels) == pixel(read.value);
-  if (as_it_is && precision == program_->precision)
-    return image(read.value, n, thread) + first * shape.width * pixel(read.value);
-  const Numbers ready(scratch_[thread]->ready, precision);
+  if (as_it_is) return image(read.value, n, thread) + first * shape.width * pixel(read.value);
+  const Numbers ready = stored(scratch_[thread]->ready);
   make_ready(read, n, thread, first, rows, {ready, static_cast<ptrdiff_t>(shape.width) * padded(read.channels)});
   return ready;
 }
@@ -254,13 +250,13 @@ void CellRun::convolve(int index, int n, int thread, bool again) {
   const ptrdiff_t step = static_cast<ptrdiff_t>(unit.stride_w) * cip;
   const bool separable = !unit.depthwise.empty();
   const Taps taps = scratch.tap_offsets(separable ? unit.depthwise : unit.dense, row, cip);
-  const float* depthwise = packed_.data() + packing_.unit(index).depthwise;
+  const ConstNumbers depthwise = packing_.depthwise(index, packed_.data());
   const ConstNumbers dense = packing_.dense(index, packed_.data());
   const UnitEnd& end = ends_[index];
   const Numbers result = image(end.value, n, thread);
   const ptrdiff_t out_pixel = pixel(end.value);
   const bool winograd_form = packing_.unit(index).winograd;
-  const int chunk = winograd_form ? kWinogradRows : rows_at_once(out.width, std::max(cip, cop));
+  const int chunk = winograd_form ? kWinogradRows : rows_at_once(out.width, std::max(cip, cop), program_->precision);
   for (int y = 0; y < out.height; y += chunk) {
     const int rows = std::min(chunk, out.height - y), pixels = rows * out.width;
     const Numbers place = result + y * out.width * out_pixel;
@@ -285,8 +281,9 @@ void CellRun::convolve(int index, int n, int thread, bool again) {
                 .scratch = scratch.tiles},
                dense.as<float>(), /*add=*/false, {to.as<float>(), static_cast<ptrdiff_t>(out.width) * cop});
     if (separable)
-      kernels_.depthwise({.in = {at.as<float>(), unit.stride_h * row},
+      kernels_.depthwise({.in = {at, unit.stride_h * row},
                           .taps = taps,
+                          .grid = grid_of(unit),
                           .step = step,
                           .weights = depthwise,
                           .rows = rows,

@@ -125,8 +125,6 @@ class CellRun {
   // As values are stored.
   Numbers stored(float* memory) const { return {memory, program_->precision}; }
   size_t floats_of(size_t numbers) const { return floats_for(numbers, program_->precision); }
-  // What a unit's input is made ready as: products are of what values are stored as, depthwise sums of floats.
-  Precision operand(const Unit& unit) const { return unit.depthwise.empty() ? program_->precision : Precision::single; }
   float weight(int row, int n) const;
   // Null where a value is read as it is.
   const NormCoefficients* norm_of(const Read& read) const;

@@ -10,16 +10,39 @@
 #include <cstdlib>
 #include <type_traits>
 
+#include "nascent/kernels/dense_kernels-inl.h"
 #include "nascent/kernels/image_kernels.h"
 #include "nascent/kernels/vectors-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace nascent::kernels::HWY_NAMESPACE {
 
+// On plain pointers.
+struct FloatDepthwise {
+  explicit FloatDepthwise(const Depthwise& it)
+      : in{it.in.pixels.as<float>(), it.in.row},
+        taps(it.taps),
+        step(it.step),
+        weights(it.weights.as<float>()),
+        rows(it.rows),
+        pixels(it.pixels),
+        c(it.c),
+        add(it.add),
+        out(it.out) {}
+
+  Rows<const float> in;
+  Taps taps;
+  ptrdiff_t step;
+  const float* weights;
+  int rows, pixels, c;
+  bool add;
+  Rows<Stored> out;
+};
+
 // Two vectors of channels at a time where there are as many: neighbouring loads then fall into different banks of the
 // cache.
 template <int kPixels, int kVectors, class D, class To>
-HWY_INLINE void depthwise_tile(D d, const Depthwise& it, const float* in, const float* weights, To* out) {
+HWY_INLINE void depthwise_tile(D d, const FloatDepthwise& it, const float* in, const float* weights, To* out) {
   const ptrdiff_t lanes = hn::Lanes(d), c = it.c, step = it.step;
   const Taps taps = it.taps;
   hn::Vec<D> sum[kPixels][kVectors];
@@ -48,7 +71,7 @@ HWY_INLINE void depthwise_tile(D d, const Depthwise& it, const float* in, const 
 }
 
 template <int kVectors, class D, class To>
-HWY_INLINE void depthwise_columns(D d, const Depthwise& it, const float* in, const float* weights, To* out) {
+HWY_INLINE void depthwise_columns(D d, const FloatDepthwise& it, const float* in, const float* weights, To* out) {
   constexpr int kPixels = 8 / kVectors;
   const ptrdiff_t c = it.c;
   int i = 0;
@@ -58,7 +81,7 @@ HWY_INLINE void depthwise_columns(D d, const Depthwise& it, const float* in, con
 }
 
 template <class To>
-HWY_INLINE void depthwise_row(const Depthwise& it, const float* in, To* out) {
+HWY_INLINE void depthwise_row(const FloatDepthwise& it, const float* in, To* out) {
   int b = 0;
   for (; b + 2 * kWide <= it.c; b += 2 * kWide) depthwise_columns<2>(Wide(), it, in + b, it.weights + b, out + b);
   for_blocks(
@@ -97,7 +120,7 @@ HWY_INLINE void window_tile(D d, const float* in, const ptrdiff_t* rows, bool mi
 }
 
 template <int kSide, int kDilation, class To>
-HWY_INLINE void depthwise_window(const Depthwise& it) {
+HWY_INLINE void depthwise_window(const FloatDepthwise& it) {
   To* out = it.out.pixels.as<To>();
   const ptrdiff_t* offsets = it.taps.offsets;
   const ptrdiff_t c = it.c;
@@ -133,7 +156,7 @@ HWY_INLINE void depthwise_window(const Depthwise& it) {
 // kTaps sums at a time, from tap `first` on, stay in registers; b is the first channel.
 template <int kTaps, class D>
 HWY_INLINE void depthwise_weights_tile(D d, const DepthwiseWeights& it, int first, int b) {
-  const RowPairs<const float> pairs = it.pairs;
+  const RowPairs<const float> pairs = pairs_of<float>(it.pairs);
   const ptrdiff_t* taps = it.taps.offsets + first;
   const ptrdiff_t c = it.c, step = it.step;
   float* gradients = it.gradients + first * c + b;
@@ -180,8 +203,8 @@ HWY_INLINE bool with_square(Square square, Body body) {
 }
 
 template <class Half>
-void depthwise(const Depthwise& convolution) {
-  const Depthwise it = convolution;  // a copy of its own: stores through pointers cannot change it
+HWY_INLINE void depthwise_floats(const Depthwise& convolution) {
+  const FloatDepthwise it(convolution);
   with_kind<Half>(it.out.pixels.precision(), [&]<class To>(To) {
     const bool done = with_square(square_of(it.taps, it.step, it.c),
                                   [&](auto side, auto dilation) { depthwise_window<side(), dilation(), To>(it); });
@@ -219,23 +242,40 @@ HWY_INLINE bool depthwise_weights_in_twos(const DepthwiseWeights& it) {
   }
 }
 
-void depthwise_weights(const DepthwiseWeights& sums) {
+HWY_INLINE void depthwise_weights_of_floats(const DepthwiseWeights& sums) {
   const DepthwiseWeights it = sums;
   if (depthwise_weights_in_twos(it)) return;
   for_blocks(it.c, [&](auto d, int b) { depthwise_weights_block(d, it, b); });
 }
 
+// The weights of a tap of so many channels, from one of them on.
+template <class D>
+HWY_INLINE hn::Vec<D> tap_weights(D d, const float* weights, const Grid&, int c, int t, int b) {
+  return hn::LoadU(d, weights + static_cast<ptrdiff_t>(t) * c + b);
+}
+
+// The first of each pair.
+template <class D>
+HWY_INLINE hn::Vec<D> tap_weights(D d, const Bf16* weights, const Grid& grid, int c, int t, int b) {
+  const ptrdiff_t pair = (t + kZeroRows * grid.width) * static_cast<ptrdiff_t>(c) + b;
+  const auto pairs = hn::LoadU(hn::RebindToUnsigned<D>(), reinterpret_cast<const uint32_t*>(weights) + pair);
+  return hn::BitCast(d, hn::ShiftLeft<16>(pairs));
+}
+
+template <class Half>
 void depthwise_scatter(const DepthwiseScatter& scatter) {
   const DepthwiseScatter it = scatter;
-  for (int t = 0; t < it.taps.count; ++t) {
-    for_blocks(it.c, [&](auto d, int b) {
-      const auto w = hn::LoadU(d, it.weights + static_cast<ptrdiff_t>(t) * it.c + b);
-      float* to = it.in_gradient + it.taps.offsets[t] + b;
-      const float* g = it.out_gradient + b;
-      for (int i = 0; i < it.pixels; ++i, to += it.step, g += it.c)
-        hn::StoreU(hn::MulAdd(w, hn::LoadU(d, g), hn::LoadU(d, to)), d, to);
-    });
-  }
+  with_kind<Half>(it.out_gradient.precision(), [&]<class From>(From) {
+    for (int t = 0; t < it.taps.count; ++t) {
+      for_blocks(it.c, [&](auto d, int b) {
+        const auto w = tap_weights(d, it.weights.as<From>(), it.grid, it.c, t, b);
+        float* to = it.in_gradient + it.taps.offsets[t] + b;
+        const From* g = it.out_gradient.as<From>() + b;
+        for (int i = 0; i < it.pixels; ++i, to += it.step, g += it.c)
+          hn::StoreU(hn::MulAdd(w, load(d, g), hn::LoadU(d, to)), d, to);
+      });
+    }
+  });
 }
 
 }  // namespace nascent::kernels::HWY_NAMESPACE

@@ -10,6 +10,7 @@
 
 #include "nascent/kernels/dense_kernels-inl.h"
 #include "nascent/kernels/depthwise_kernels-inl.h"
+#include "nascent/kernels/depthwise_pair_kernels-inl.h"
 #include "nascent/kernels/mixture_kernels-inl.h"
 #include "nascent/kernels/pair_kernels-inl.h"
 #include "nascent/kernels/pixel_kernels-inl.h"
@@ -25,9 +26,9 @@ const ImageKernels* table_of() {
   static const ImageKernels kernels = {.pad = pad<Half>,
                                        .depthwise = depthwise<Half>,
                                        .dense = dense<Half>,
-                                       .depthwise_weights = depthwise_weights,
+                                       .depthwise_weights = depthwise_weights<Half>,
                                        .dense_weights = dense_weights<Half>,
-                                       .depthwise_scatter = depthwise_scatter,
+                                       .depthwise_scatter = depthwise_scatter<Half>,
                                        .add_strided = add_strided,
                                        .inputs_to_points = inputs_to_points,
                                        .points_to_outputs = points_to_outputs,
@@ -83,10 +84,13 @@ bool worth_tiles(Precision precision, int ci, int co) { return precision == Prec
 
 const ImageKernels* without_tiles = nullptr;
 
-const ImageKernels& tile_table(const ImageKernels& other) {
+// `floats` multiplies pairs as floats: of the CPUs that have tiles, the instruction for pairs takes longer.
+const ImageKernels& tile_table(const ImageKernels& other, const ImageKernels& floats) {
   static const ImageKernels kernels = [&] {
     without_tiles = &other;
     ImageKernels table = other;
+    table.depthwise = floats.depthwise;
+    table.depthwise_weights = floats.depthwise_weights;
     table.dense = [](const Dense& it) {
       worth_tiles(it.in.precision(), it.ci, it.co) ? dense_by_tiles(it) : without_tiles->dense(it);
     };
@@ -103,7 +107,7 @@ const ImageKernels& tile_table(const ImageKernels& other) {
 
 const ImageKernels& image_kernels() {
   const std::string& name = isa();  // settles which one, at the first call
-  if (name == "amx") return tile_table(*HWY_DYNAMIC_DISPATCH(native_table)());
+  if (name == "amx") return tile_table(*HWY_DYNAMIC_DISPATCH(native_table)(), *HWY_DYNAMIC_DISPATCH(table)());
   return name == "avx512bf16" ? *HWY_DYNAMIC_DISPATCH(native_table)() : *HWY_DYNAMIC_DISPATCH(table)();
 }
 

@@ -56,12 +56,26 @@ struct Padding {
   int c;
 };
 
-// out[i] = sum_t weights[t] * in[i * step + t] for `rows` rows of `pixels` pixels of c channels.
+// Taps of a depthwise convolution: `height` rows of `width`, `dilation` pixels from one to the next.
+struct Grid {
+  int height = 1, width = 1, dilation = 1;
+  int stride_h = 1, stride_w = 1;  // of the convolution
+};
+
+// Depthwise weights of bf16 lie in pairs of rows: [row][column][channel][2], each with the one below it. Before the
+// first and behind the last weight there are zeros, so that the kernel can begin with either row of a pair of the
+// input.
+constexpr int kZeroRows = 2;
+inline int paired_rows(int height) { return height + kZeroRows + 1; }
+
+// out[i] = sum_t weights[t] * in[i * step + t] for `rows` rows of `pixels` pixels of c channels. Weights are of the
+// kind of the inputs; the taps may be those of the grid turned around.
 struct Depthwise {
-  Rows<const float> in;
+  Rows<const Stored> in;
   Taps taps;
+  Grid grid;
   ptrdiff_t step;
-  const float* weights;
+  ConstNumbers weights;
   int rows, pixels, c;
   bool add = false;  // to what is in out
   Rows<Stored> out;
@@ -104,10 +118,11 @@ struct RowPairs {
   int rows, pixels;
 };
 
-// gradients[t] += sum_i in[i * step + t] * gradient[i]
+// gradients[t] += sum_i in[i * step + t] * gradient[i]; both are of one kind.
 struct DepthwiseWeights {
-  RowPairs<const float> pairs;
+  RowPairs<const Stored> pairs;
   Taps taps;
+  Grid grid;
   ptrdiff_t step;
   int c;
   float* gradients;
@@ -124,10 +139,11 @@ struct DenseWeights {
 
 // in_gradient[i * step + t] += weights[t] * out_gradient[i]: the transpose of Depthwise, for steps beyond one pixel.
 struct DepthwiseScatter {
-  const float* out_gradient;
+  ConstNumbers out_gradient;
   Taps taps;
+  Grid grid;
   ptrdiff_t step;
-  const float* weights;
+  ConstNumbers weights;
   int pixels, c;
   float* in_gradient;
 };

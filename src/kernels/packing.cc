@@ -25,7 +25,7 @@ Packing::Packing(const CellProgram& program, bool backward) : program_(program),
     UnitPacking packing, gradient;
     packing.winograd = uses_winograd(program, unit);
     const size_t taps = packing.winograd ? 3 * kWinogradPoints : unit.dense.size();
-    packing.depthwise = take(floats_, unit.depthwise.size() * in_padded);
+    packing.depthwise = take(floats_, depthwise_floats(unit));
     packing.dense = take(floats_, dense_floats(taps, ci, co));
     if (backward) packing.transposed = take(floats_, dense_floats(taps, co, ci));
     gradient.depthwise = take(gradient_floats_, unit.depthwise.size() * in_padded);
@@ -40,6 +40,13 @@ ptrdiff_t Packing::tap_numbers(int inputs, int outputs) const {
                                                  : pairs_in_tap(inputs, outputs);
 }
 
+size_t Packing::depthwise_floats(const Unit& unit) const {
+  const size_t channels = padded(inputs(unit));
+  if (program_.precision == Precision::single) return unit.depthwise.size() * channels;
+  const Grid grid = grid_of(unit);
+  return unit.depthwise.empty() ? 0 : paired_rows(grid.height) * grid.width * channels;
+}
+
 size_t Packing::dense_floats(size_t taps, int inputs, int outputs) const {
   return floats_for(taps * tap_numbers(inputs, outputs), program_.precision);
 }
@@ -51,15 +58,7 @@ void Packing::pack(int index, const std::vector<const float*>& parameters, const
   const Unit& unit = program_.units[index];
   const UnitPacking& at = units_[index];
   const int ci = inputs(unit), co = outputs(unit);
-  const size_t cip = padded(ci);
-  if (const size_t taps = unit.depthwise.size(); taps > 0) {
-    const float* from = parameters[unit.depthwise_weight];
-    float* to = block + at.depthwise;
-    std::fill_n(to, taps * cip, 0.0f);
-    for (int c = 0; c < ci; ++c) {
-      for (size_t t = 0; t < taps; ++t) to[t * cip + c] = from[c * taps + t];
-    }
-  }
+  if (!unit.depthwise.empty()) pack_depthwise(unit, parameters[unit.depthwise_weight], block + at.depthwise);
   const size_t taps = unit.dense.size();
   if (taps == 0) return;
   if (at.winograd) return pack_winograd(index, parameters[unit.dense_weight], block);
@@ -86,6 +85,25 @@ void Packing::pack(int index, const std::vector<const float*>& parameters, const
         const float weight = scale ? scale[o] * w : w;
         put(dense, t, i, o, ci, co, weight);
         if (transposed) put(transposed, t, o, i, co, ci, weight);
+      }
+    }
+  }
+}
+
+void Packing::pack_depthwise(const Unit& unit, const float* from, float* to) const {
+  const size_t taps = unit.depthwise.size(), cip = padded(inputs(unit));
+  const int ci = inputs(unit);
+  std::fill_n(to, depthwise_floats(unit), 0.0f);
+  const bool single = program_.precision == Precision::single;
+  const size_t width = grid_of(unit).width, first = kZeroRows * width;
+  auto* pairs = reinterpret_cast<Bf16*>(to);
+  for (int c = 0; c < ci; ++c) {
+    for (size_t t = 0; t < taps; ++t) {
+      const float weight = from[c * taps + t];
+      if (single) {
+        to[t * cip + c] = weight;
+      } else {
+        pairs[2 * ((first + t) * cip + c)] = pairs[2 * ((first + t - width) * cip + c) + 1] = rounded(weight);
       }
     }
   }

@@ -9,8 +9,8 @@
 
 namespace nascent::kernels {
 
-// Offsets (in floats) of one unit's arrays within a block for the whole cell. In programs of bf16 the weights of dense
-// convolutions lie in pairs, see image_kernels.h.
+// Offsets (in floats) of one unit's arrays within a block for the whole cell. In programs of bf16 weights lie in pairs,
+// see image_kernels.h.
 struct UnitPacking {
   size_t depthwise = 0;   // [tap][input]
   size_t dense = 0;       // [tap][input][output], outputs padded
@@ -24,7 +24,10 @@ class Packing {
 
   size_t floats() const { return floats_; }
   const UnitPacking& unit(int index) const { return units_[index]; }
-  // Of a dense convolution, or the transposed one, in such a block.
+  // Of a depthwise convolution, a dense one, or the transposed one, in such a block.
+  ConstNumbers depthwise(int unit, const float* block) const {
+    return {block + units_[unit].depthwise, program_.precision};
+  }
   ConstNumbers dense(int unit, const float* block) const { return {block + units_[unit].dense, program_.precision}; }
   ConstNumbers transposed(int unit, const float* block) const {
     return {block + units_[unit].transposed, program_.precision};
@@ -52,7 +55,9 @@ class Packing {
   std::vector<GradientSpan> gradient_spans(int unit) const;
 
  private:
+  void pack_depthwise(const Unit& unit, const float* weights, float* to) const;
   void pack_winograd(int unit, const float* weights, float* block) const;
+  size_t depthwise_floats(const Unit& unit) const;
   size_t dense_floats(size_t taps, int inputs, int outputs) const;
   int inputs(const Unit& unit) const;
   int outputs(const Unit& unit) const;

@@ -20,7 +20,7 @@ ScratchSizes scratch_sizes(const CellProgram& program, const std::vector<Halo>& 
     if (unit.kind != Unit::Kind::convolution) continue;
     const ValueShape &in = program.values[unit.input.value], &out = program.values[unit.output];
     const int widest = std::max(unit.input.channels, out.channels);
-    const int rows = rows_at_once(out.width, padded(widest));
+    const int rows = rows_at_once(out.width, padded(widest), program.precision);
     // Without a halo the forward pass makes some rows of the input ready at a time.
     const bool by_rows = halos[i].h == 0 && halos[i].w == 0;
     const ValueShape some = {in.channels, std::min(in.height, rows * unit.stride_h), in.width};

@@ -18,11 +18,11 @@ struct ScratchSizes {
   size_t tiles = 0;    // what Winograd's convolution needs
 };
 
-// Rows that a convolution takes through its two halves at a time: enough pixels for full tiles, few enough floats for
+// Rows that a convolution takes through its two halves at a time: enough pixels for full tiles, few enough bytes for
 // the first cache.
-inline int rows_at_once(int width, int channels) {
-  constexpr int kMostPixels = 96, kMostFloats = 3584;
-  return std::max(1, std::min(kMostPixels, kMostFloats / std::max(channels, 1)) / width);
+inline int rows_at_once(int width, int channels, Precision precision) {
+  const int halves = precision == Precision::single ? 1 : 2, most_pixels = 96 * halves, most_numbers = 3584 * halves;
+  return std::max(1, std::min(most_pixels, most_numbers / std::max(channels, 1)) / width);
 }
 
 ScratchSizes scratch_sizes(const CellProgram& program, const std::vector<Halo>& halos, bool backward);
@@ -50,7 +50,6 @@ struct Scratch {
   // Padded inputs of convolutions: the last one asked for, and in a backward pass the one before.
   struct PaddedInput {
     Read read;
-    Precision precision = Precision::single;
     int image = -1;
     int rows = 0;  // so many are ready, from the top
     Frame frame;
