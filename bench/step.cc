@@ -117,16 +117,16 @@ class Runner {
     switch (workload_.work) {
       case Work::first_order:
         differentiate(architecture());
-        differentiate(network_.parameters());
+        differentiate(weights_);
         break;
       case Work::single_level: {
-        std::vector<at::Tensor> both = network_.parameters();
+        std::vector<at::Tensor> both = weights_;
         for (const at::Tensor& weights : architecture()) both.push_back(weights);
         differentiate(both);
         break;
       }
       case Work::weights:
-        differentiate(network_.parameters());
+        differentiate(weights_);
         break;
       case Work::inference: {
         const at::NoGradGuard no_grad;
@@ -165,6 +165,7 @@ class Runner {
   Workload workload_;
   std::shared_ptr<const Space> space_;
   Network network_;
+  std::vector<at::Tensor> weights_ = network_.parameters();
   Mixture mixture_;
   at::Tensor images_, labels_;
   int64_t step_ = 0;
