@@ -4,8 +4,10 @@
 //   step darts nasi_step only these
 //   step --batch 16 ...  another batch size for all; --rounds 5 for more rounds (the median counts)
 //   step --fused darts   only the fused side, for a profiler; --threads 1 for another number of threads than two
+//   step --clock processor ...  time of the processor instead of the clock's, where others use the machine too
 //   step --bf16 ...      only the fused engine, in float and in bf16; with --fused in bf16 alone
 //   step --autocast ...  LibTorch's own bf16 as well
+//   step --channels 8,24 ...  only the fused engine, by the number of channels in the first cell
 //   step --serial ...    only what runs outside parallel regions, and what Amdahl's law makes of it on 16 cores
 #include <ATen/ATen.h>
 #include <ATen/Parallel.h>
@@ -19,6 +21,8 @@
 #include <cstring>
 #include <functional>
 #include <map>
+#include <memory>
+#include <sstream>
 
 #include "autocast.h"
 #include "machine.h"
@@ -225,6 +229,25 @@ std::pair<double, double> measure_threads(const Workload& workload, int rounds, 
   return {median(one), median(all)};
 }
 
+// Of networks with so many channels in their first cell, in turns.
+std::map<int, double> measure_channels(Workload workload, const std::vector<int>& channels, int rounds) {
+  std::map<int, std::vector<double>> times;
+  std::map<int, std::unique_ptr<Runner>> runners;
+  for (const int count : channels) {
+    workload.network.channels = count;
+    runners[count] = std::make_unique<Runner>(workload);
+  }
+  for (int round = -1; round < rounds; ++round) {
+    for (const auto& [count, runner] : runners) {
+      const double time = seconds([&, &runner = *runner] { run(runner, Way::fused); });
+      if (round >= 0) times[count].push_back(time);
+    }
+  }
+  std::map<int, double> medians;
+  for (const auto& [count, all] : times) medians[count] = median(all);
+  return medians;
+}
+
 // What a step of the fused engine does outside parallel regions, and how many of these it passes through.
 struct SerialPart {
   double milliseconds, share, regions;
@@ -299,6 +322,14 @@ double kept_bytes(const Workload& workload, Precision precision) {
   return estimate_memory(Runner(workload).network().plan(), workload.batch, Engine::fused).activations;
 }
 
+// "8,24"
+std::vector<int> numbers_in(const std::string& list) {
+  std::vector<int> numbers;
+  std::istringstream in(list);
+  for (std::string number; std::getline(in, number, ',');) numbers.push_back(std::stoi(number));
+  return numbers;
+}
+
 std::string share(double part, double whole) { return part > 0 ? fmt::format("{:.0f}%", 100 * part / whole) : "–"; }
 
 }  // namespace
@@ -307,6 +338,7 @@ int main(int argc, char** argv) {
   correct_blas_kernels(argv);
   keep_freed_memory();
   int batch = 0, rounds = 3, threads = 2;
+  std::vector<int> channels;
   bool only_fused = false, only_bf16 = false, with_autocast = false, only_serial = false;
   std::vector<std::string> names;
   for (int i = 1; i < argc; ++i) {
@@ -316,12 +348,16 @@ int main(int argc, char** argv) {
       rounds = std::max(1, std::atoi(argv[++i]));
     } else if (!std::strcmp(argv[i], "--threads") && i + 1 < argc) {
       threads = std::max(1, std::atoi(argv[++i]));
+    } else if (!std::strcmp(argv[i], "--channels") && i + 1 < argc) {
+      channels = numbers_in(argv[++i]);
     } else if (!std::strcmp(argv[i], "--fused")) {
       only_fused = true;
     } else if (!std::strcmp(argv[i], "--bf16")) {
       only_bf16 = true;
     } else if (!std::strcmp(argv[i], "--autocast")) {
       with_autocast = true;
+    } else if (!std::strcmp(argv[i], "--clock") && i + 1 < argc) {
+      processor_time = !std::strcmp(argv[++i], "processor");
     } else if (!std::strcmp(argv[i], "--serial")) {
       only_serial = true;
     } else {
@@ -353,6 +389,23 @@ int main(int argc, char** argv) {
     for (const std::string& line : figures) fmt::print("{}\n", line);
   };
 
+  if (!channels.empty()) {
+    use_threads(threads);
+    fmt::print("{:<14}{:>10}{:>10}{:>10}\n", "step", "channels", "s", "GFLOP/s");
+    for (Workload workload : workloads()) {
+      if (!chosen(workload.name)) continue;
+      if (batch > 0) workload.batch = batch;
+      for (const auto& [count, time] : measure_channels(workload, channels, rounds)) {
+        workload.network.channels = count;
+        const double rate = step_flops(workload, Runner(workload).network().plan()) / time / 1e9;
+        fmt::print("{:<14}{:>10}{:>10.3f}{:>10.1f}\n", workload.name, count, time, rate);
+        figure(fmt::format("{}_{}_channels_gflops", workload.name, count), rate);
+      }
+    }
+    fmt::print("\n");
+    print_figures();
+    return 0;
+  }
   if (only_serial) {
     use_threads(threads);
     print_serial();

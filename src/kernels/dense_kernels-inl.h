@@ -168,80 +168,188 @@ HWY_INLINE bool dense_in_quads(const DenseOf<From, To>& it) {
   }
 }
 
+#if HWY_TARGET <= HWY_AVX2
+// Four or eight numbers, as often as a vector holds them.
+template <int kNumbers, class D>
+HWY_INLINE hn::Vec<D> repeated(D d, const float* from) {
+  if constexpr (kNumbers == 4) {
+    return hn::LoadDup128(d, from);
+  } else {
+    const auto numbers = hn::LoadU(hn::CappedTag<float, kNumbers>(), from);
+    return hn::Combine(d, numbers, numbers);
+  }
+}
+
+// Few outputs: a vector holds those of several pixels. It takes four inputs of each pixel at a time, and each input is
+// spread over the outputs of its pixel.
+template <int kVectors, int kOutputs>
+HWY_INLINE void dense_few(const FloatDense& it) {
+  constexpr int kTogether = kWide / kOutputs;
+  const Wide d;
+  const ptrdiff_t step = it.step;
+  // Four inputs of each pixel, as often as it has outputs.
+  const auto load_inputs = [&](const float* in) HWY_ATTR {
+    auto inputs = hn::LoadDup128(d, in + (kTogether - 1) * step);
+    NASCENT_UNROLL
+    for (int p = kTogether - 2; p >= 0; --p)
+      inputs = hn::IfThenElse(hn::FirstN(d, (p + 1) * kOutputs), hn::LoadDup128(d, in + p * step), inputs);
+    return inputs;
+  };
+  hn::Vec<Wide> sum[kVectors];
+  NASCENT_UNROLL
+  for (int v = 0; v < kVectors; ++v)
+    sum[v] = it.alike ? repeated<kOutputs>(d, it.alike) : it.begin(d, v * kTogether, 0);
+  const float* weights = it.weights;
+  for (int t = 0; t < it.taps.count; ++t) {
+    const float* in = it.in + it.taps.offsets[t];
+    for (int k = 0; k < it.ci; k += 4, weights += 4 * kOutputs) {
+      const auto w0 = repeated<kOutputs>(d, weights), w1 = repeated<kOutputs>(d, weights + kOutputs);
+      const auto w2 = repeated<kOutputs>(d, weights + 2 * kOutputs), w3 = repeated<kOutputs>(d, weights + 3 * kOutputs);
+      NASCENT_UNROLL
+      for (int v = 0; v < kVectors; ++v) {
+        const auto x = load_inputs(in + v * kTogether * step + k);
+        sum[v] = hn::MulAdd(hn::Broadcast<0>(x), w0, sum[v]);
+        sum[v] = hn::MulAdd(hn::Broadcast<1>(x), w1, sum[v]);
+        sum[v] = hn::MulAdd(hn::Broadcast<2>(x), w2, sum[v]);
+        sum[v] = hn::MulAdd(hn::Broadcast<3>(x), w3, sum[v]);
+      }
+    }
+  }
+  NASCENT_UNROLL
+  for (int v = 0; v < kVectors; ++v) hn::StoreU(sum[v], d, it.out.first + v * kWide);
+}
+
+#endif
+
+// Returns how many pixels it has done.
+template <int kOutputs>
+HWY_INLINE int dense_of_few([[maybe_unused]] const FloatDense& it) {
+#if HWY_TARGET <= HWY_AVX2
+  if constexpr (kOutputs < kWide) {
+    constexpr int kTogether = kWide / kOutputs;
+    const bool gapless = it.out.pixel == kOutputs && (!it.start.first || it.start.pixel == kOutputs);
+    if (it.co != kOutputs || it.ci % 4 != 0 || !gapless) return 0;
+    for_tiles<8>(it.pixels / kTogether, [&](auto vectors, int i) {
+      dense_few<vectors(), kOutputs>(it.part(i * kTogether, 0, vectors() * kTogether));
+    });
+    return it.pixels / kTogether * kTogether;
+  }
+#endif
+  return 0;
+}
+
 #if HWY_TARGET <= HWY_AVX3
-// Two vectors of outputs and four more, as 36 channels are: the four of two pixels share half a vector.
-HWY_INLINE void dense_tile_and_four(const FloatDense& it) {
+// So many lanes of a vector: all, or the lower half.
+template <int kLanes>
+HWY_INLINE auto half_of(hn::Vec<Wide> whole) {
+  if constexpr (kLanes == kWide) {
+    return whole;
+  } else {
+    return hn::LowerHalf(hn::CappedTag<float, kLanes>(), whole);
+  }
+}
+
+// Vectors of outputs and four or eight more, as 24 and 36 channels are: those of two pixels share a vector.
+template <int kPixels, int kVectors, int kRest>
+HWY_INLINE void dense_tile_and_rest(const FloatDense& it) {
+  static_assert(kPixels % 2 == 0);
   const float *in = it.in, *weights = it.weights;
   const Taps taps = it.taps;
   const ptrdiff_t step = it.step;
   const int ci = it.ci, co = it.co;
   const Pixels<float> out = it.out;
-  constexpr int kPixels = 8;
+  constexpr int kGroups = (kPixels + 3) / 4;
   const Wide d;
-  const hn::CappedTag<float, 8> two;
-  const hn::CappedTag<float, 4> four;
+  const hn::CappedTag<float, 2 * kRest> two;
+  const hn::CappedTag<float, kRest> one;
   const ptrdiff_t offsets[4] = {0, step, 2 * step, 3 * step};
-  const auto first_pixel = hn::FirstN(two, 4);
-  hn::Vec<Wide> sum[kPixels][2];
+  const auto first_pixel = hn::FirstN(two, kRest);
+  hn::Vec<Wide> sum[kPixels][kVectors];
   hn::Vec<decltype(two)> rest[kPixels / 2];
   NASCENT_UNROLL
   for (int p = 0; p < kPixels; ++p) {
     NASCENT_UNROLL
-    for (int v = 0; v < 2; ++v) sum[p][v] = it.begin(d, p, v * kWide);
+    for (int v = 0; v < kVectors; ++v) sum[p][v] = it.begin(d, p, v * kWide);
   }
   NASCENT_UNROLL
-  for (int p = 0; p < kPixels; p += 2) {
-    rest[p / 2] = hn::Combine(two, it.begin(four, p + 1, 2 * kWide), it.begin(four, p, 2 * kWide));
-  }
+  for (int p = 0; p < kPixels; p += 2)
+    rest[p / 2] = hn::Combine(two, it.begin(one, p + 1, kVectors * kWide), it.begin(one, p, kVectors * kWide));
   for (int t = 0; t < taps.count; ++t) {
-    const float *near = in + taps.offsets[t], *far = near + 4 * step;
+    const float* group[kGroups];
+    NASCENT_UNROLL
+    for (int g = 0; g < kGroups; ++g) group[g] = in + taps.offsets[t] + 4 * g * step;
     for (int k = 0; k < ci; ++k, weights += co) {
-      const auto w0 = hn::LoadU(d, weights), w1 = hn::LoadU(d, weights + kWide);
-      const auto w2 = hn::LoadDup128(two, weights + 2 * kWide);
+      hn::Vec<Wide> w[kVectors];
+      NASCENT_UNROLL
+      for (int v = 0; v < kVectors; ++v) w[v] = hn::LoadU(d, weights + v * kWide);
+      const auto w_rest = repeated<kRest>(two, weights + kVectors * kWide);
       NASCENT_UNROLL
       for (int p = 0; p < kPixels; p += 2) {
-        const float* group = p < 4 ? near : far;
-        const auto a = hn::Set(d, group[offsets[p % 4]]), b = hn::Set(d, group[offsets[p % 4 + 1]]);
-        sum[p][0] = hn::MulAdd(a, w0, sum[p][0]);
-        sum[p][1] = hn::MulAdd(a, w1, sum[p][1]);
-        sum[p + 1][0] = hn::MulAdd(b, w0, sum[p + 1][0]);
-        sum[p + 1][1] = hn::MulAdd(b, w1, sum[p + 1][1]);
-        const auto both = hn::IfThenElse(first_pixel, hn::LowerHalf(two, a), hn::LowerHalf(two, b));
-        rest[p / 2] = hn::MulAdd(both, w2, rest[p / 2]);
+        const auto a = hn::Set(d, group[p / 4][offsets[p % 4]]), b = hn::Set(d, group[p / 4][offsets[p % 4 + 1]]);
+        NASCENT_UNROLL
+        for (int v = 0; v < kVectors; ++v) {
+          sum[p][v] = hn::MulAdd(a, w[v], sum[p][v]);
+          sum[p + 1][v] = hn::MulAdd(b, w[v], sum[p + 1][v]);
+        }
+        const auto both = hn::IfThenElse(first_pixel, half_of<2 * kRest>(a), half_of<2 * kRest>(b));
+        rest[p / 2] = hn::MulAdd(both, w_rest, rest[p / 2]);
       }
-      ++near;
-      ++far;
-      asm("" : "+r"(near), "+r"(far));  // as above
+      NASCENT_UNROLL
+      for (int g = 0; g < kGroups; ++g) {
+        ++group[g];
+        asm("" : "+r"(group[g]));  // as above
+      }
     }
   }
   NASCENT_UNROLL
   for (int p = 0; p < kPixels; ++p) {
     NASCENT_UNROLL
-    for (int v = 0; v < 2; ++v) hn::StoreU(sum[p][v], d, out.first + p * out.pixel + v * kWide);
+    for (int v = 0; v < kVectors; ++v) hn::StoreU(sum[p][v], d, out.first + p * out.pixel + v * kWide);
   }
   NASCENT_UNROLL
   for (int p = 0; p < kPixels; p += 2) {
-    float* at = out.first + p * out.pixel + 2 * kWide;
-    hn::StoreU(hn::LowerHalf(four, rest[p / 2]), four, at);
-    hn::StoreU(hn::UpperHalf(four, rest[p / 2]), four, at + out.pixel);
+    float* at = out.first + p * out.pixel + kVectors * kWide;
+    hn::StoreU(hn::LowerHalf(one, rest[p / 2]), one, at);
+    hn::StoreU(hn::UpperHalf(one, rest[p / 2]), one, at + out.pixel);
   }
+}
+
+// Returns how many pixels it has done.
+template <int kVectors, int kRest>
+HWY_INLINE int dense_columns_and_rest(const FloatDense& it) {
+  constexpr int kMostPairs = kVectors == 1 ? 8 : 4;
+  for_tiles<kMostPairs>(it.pixels / 2, [&](auto pairs, int i) {
+    dense_tile_and_rest<2 * pairs(), kVectors, kRest>(it.part(2 * i, 0, 2 * pairs()));
+  });
+  return it.pixels / 2 * 2;
 }
 
 #endif
 
+template <int kVectors>
+HWY_INLINE int dense_columns_and_rest([[maybe_unused]] const FloatDense& it, [[maybe_unused]] int outputs) {
+#if HWY_TARGET <= HWY_AVX3
+  if (outputs == kVectors * kWide + 4) return dense_columns_and_rest<kVectors, 4>(it);
+  if (outputs == kVectors * kWide + 8) return dense_columns_and_rest<kVectors, 8>(it);
+#endif
+  return 0;
+}
+
 HWY_INLINE void dense_floats(const Dense& convolution) {
   const FloatDense it(convolution);
   if (dense_in_quads(it)) return;
-  int b = 0, done = 0;  // pixels, of the outputs from b on
+  int b = 0, done = dense_of_few<4>(it) + dense_of_few<8>(it);  // pixels, of the outputs from b on
   const auto columns = [&](auto vectors, auto d, int at) {
     dense_columns<vectors()>(d, it.part(done, at, it.pixels - done));
   };
+  const auto columns_and_rest = [&](auto vectors) {
+    done += dense_columns_and_rest<vectors()>(it.part(done, b, it.pixels - done), it.co - b);
+  };
   for (; b + 2 * kWide <= it.co; b += 2 * kWide) {
-#if HWY_TARGET <= HWY_AVX3
-    for (; it.co - b == 2 * kWide + 4 && it.pixels - done >= 8; done += 8) dense_tile_and_four(it.part(done, b, 8));
-#endif
+    columns_and_rest(std::integral_constant<int, 2>());
     columns(std::integral_constant<int, 2>(), Wide(), b);
   }
+  columns_and_rest(std::integral_constant<int, 1>());
   for_blocks(
       it.co, [&](auto d, int at) { columns(std::integral_constant<int, 1>(), d, at); }, b);
 }
@@ -285,6 +393,66 @@ HWY_INLINE void dense_weights_columns(D d, const FloatPairs& pairs, int ci, ptrd
     seen.in.pixels += k;
     dense_weights_tile<inputs(), kVectors>(d, seen, step, co, gradients + static_cast<ptrdiff_t>(k) * co);
   });
+}
+
+#if HWY_TARGET <= HWY_AVX3
+// A vector of outputs and a rest, as in dense_tile_and_rest(): those of two inputs share a vector.
+template <int kInputs, int kRest>
+HWY_INLINE void dense_weights_tile_and_rest(const FloatPairs& pairs, ptrdiff_t step, int co, float* gradients) {
+  static_assert(kInputs % 2 == 0);
+  const Wide d;
+  const hn::CappedTag<float, 2 * kRest> two;
+  const hn::CappedTag<float, kRest> one;
+  const auto first_input = hn::FirstN(two, kRest);
+  hn::Vec<Wide> sum[kInputs];
+  hn::Vec<decltype(two)> rest[kInputs / 2];
+  NASCENT_UNROLL
+  for (int k = 0; k < kInputs; ++k) {
+    sum[k] = hn::Zero(d);
+    rest[k / 2] = hn::Zero(two);
+  }
+  for (int y = 0; y < pairs.rows; ++y) {
+    const float *in = pairs.in.pixels + y * pairs.in.row, *gradient = pairs.gradient.pixels + y * pairs.gradient.row;
+    for (int i = 0; i < pairs.pixels; ++i, in += step, gradient += co) {
+      const auto g = hn::LoadU(d, gradient);
+      const auto g_rest = repeated<kRest>(two, gradient + kWide);
+      NASCENT_UNROLL
+      for (int k = 0; k < kInputs; k += 2) {
+        const auto a = hn::Set(d, in[k]), b = hn::Set(d, in[k + 1]);
+        sum[k] = hn::MulAdd(a, g, sum[k]);
+        sum[k + 1] = hn::MulAdd(b, g, sum[k + 1]);
+        const auto both = hn::IfThenElse(first_input, half_of<2 * kRest>(a), half_of<2 * kRest>(b));
+        rest[k / 2] = hn::MulAdd(both, g_rest, rest[k / 2]);
+      }
+    }
+  }
+  NASCENT_UNROLL
+  for (int k = 0; k < kInputs; ++k, gradients += co) {
+    add_to(d, sum[k], gradients);
+    add_to(one, k % 2 == 0 ? hn::LowerHalf(one, rest[k / 2]) : hn::UpperHalf(one, rest[k / 2]), gradients + kWide);
+  }
+}
+
+template <int kRest>
+HWY_INLINE int dense_weights_and_rest(const FloatPairs& pairs, int ci, ptrdiff_t step, int co, float* gradients) {
+  for_tiles<8>(ci / 2, [&](auto twos, int k) {
+    FloatPairs seen = pairs;
+    seen.in.pixels += 2 * k;
+    dense_weights_tile_and_rest<2 * twos(), kRest>(seen, step, co, gradients + static_cast<ptrdiff_t>(2 * k) * co);
+  });
+  return ci / 2 * 2;
+}
+#endif
+
+// Of the last `outputs`. Returns how many inputs it has done.
+HWY_INLINE int dense_weights_and_rest([[maybe_unused]] const FloatPairs& pairs, [[maybe_unused]] int ci,
+                                      [[maybe_unused]] ptrdiff_t step, [[maybe_unused]] int co,
+                                      [[maybe_unused]] int outputs, [[maybe_unused]] float* gradients) {
+#if HWY_TARGET <= HWY_AVX3
+  if (outputs == kWide + 4) return dense_weights_and_rest<4>(pairs, ci, step, co, gradients);
+  if (outputs == kWide + 8) return dense_weights_and_rest<8>(pairs, ci, step, co, gradients);
+#endif
+  return 0;
 }
 
 // Four inputs and four outputs, as in dense_quads().
@@ -341,10 +509,17 @@ HWY_INLINE void dense_weights_of_floats(const DenseWeights& sums) {
       return seen;
     };
     if (dense_weights_in_quads(pairs(0), ci, step, co, gradients)) continue;
-    int b = 0;
-    for (; b + 2 * kWide <= co; b += 2 * kWide) dense_weights_columns<2>(Wide(), pairs(b), ci, step, co, gradients + b);
+    int b = 0, done = 0;  // inputs, of the outputs from b on
+    const auto columns = [&](auto vectors, auto d, int at) {
+      FloatPairs rest = pairs(at);
+      rest.in.pixels += done;
+      dense_weights_columns<vectors()>(d, rest, ci - done, step, co,
+                                       gradients + static_cast<ptrdiff_t>(done) * co + at);
+    };
+    for (; b + 2 * kWide <= co; b += 2 * kWide) columns(std::integral_constant<int, 2>(), Wide(), b);
+    done = dense_weights_and_rest(pairs(b), ci, step, co, co - b, gradients + b);
     for_blocks(
-        co, [&](auto d, int at) { dense_weights_columns<1>(d, pairs(at), ci, step, co, gradients + at); }, b);
+        co, [&](auto d, int at) { columns(std::integral_constant<int, 1>(), d, at); }, b);
   }
 }
 

@@ -89,13 +89,14 @@ HWY_INLINE void depthwise_row(const FloatDepthwise& it, const float* in, To* out
 }
 
 // Square kernels over neighbouring pixels, which is nearly all of them: every input pixel is loaded once per row of the
-// kernel and used by all outputs that see it. A vector holds kTogether pixels.
-template <int kPixels, int kSide, int kDilation, int kTogether, class D, class To>
+// kernel and used by all outputs that see it. A vector is of kTogether pixels, for which the weights are repeated: of
+// the four channels of each within a vector, or before, of more.
+template <int kPixels, int kSide, int kDilation, int kTogether, bool kFour, class D, class To>
 HWY_INLINE void window_tile(D d, const float* in, const ptrdiff_t* rows, bool mirrored, const float* weights,
                             ptrdiff_t c, bool add, To* out) {
   constexpr int kSums = kPixels / kTogether;
   const auto weight = [&](int tap) HWY_ATTR {
-    return kTogether > 1 ? hn::LoadDup128(d, weights + tap * c) : hn::LoadU(d, weights + tap * c);
+    return kFour ? hn::LoadDup128(d, weights + tap * c) : hn::LoadU(d, weights + tap * kTogether * c);
   };
   hn::Vec<D> sum[kSums];
   NASCENT_UNROLL
@@ -119,6 +120,40 @@ HWY_INLINE void window_tile(D d, const float* in, const ptrdiff_t* rows, bool mi
   for (int p = 0; p < kSums; ++p) store(sum[p], d, out + p * kTogether * c);
 }
 
+#if HWY_TARGET <= HWY_AVX3
+constexpr int kMostInTwos = 56;  // channels
+
+// Two pixels are whole vectors where one is not. Returns how many pixels of each row are done. (A function of its own,
+// or GCC makes less of the code for whole vectors.)
+template <int kSide, int kDilation, class To>
+HWY_NOINLINE int depthwise_in_twos(const Depthwise& it, const ptrdiff_t* lines, bool mirrored) {
+  HWY_ALIGN float weights[kSide * kSide * 2 * kMostInTwos];
+  const ptrdiff_t c = it.c;
+  for (int tap = 0; tap < kSide * kSide; ++tap) {
+    for_blocks(it.c, [from = it.weights + tap * c, to = weights + 2 * tap * c, c](auto d, int b) {
+      hn::StoreU(hn::LoadU(d, from + b), d, to + b);
+      hn::StoreU(hn::LoadU(d, from + b), d, to + c + b);
+    });
+  }
+  const auto row = [&](auto width, int y, int from) HWY_ATTR {
+    constexpr int kPixels = width();
+    const float* in = it.in.pixels + y * it.in.row;
+    To* out = it.out.pixels.as<To>() + y * it.out.row;
+    int i = from;
+    for (; i + kPixels <= it.pixels; i += kPixels) {
+      for (int b = 0; b < 2 * c; b += kWide)
+        window_tile<kPixels, kSide, kDilation, 2, false>(Wide(), in + i * c + b, lines, mirrored, weights + b, c,
+                                                         it.add, out + i * c + b);
+    }
+    return i;
+  };
+  int done = 0;
+  for (int y = 0; y < it.rows; ++y)
+    done = row(std::integral_constant<int, 8>(), y, row(std::integral_constant<int, 16>(), y, 0));
+  return done;
+}
+#endif
+
 template <int kSide, int kDilation, class To>
 HWY_INLINE void depthwise_window(const FloatDepthwise& it) {
   To* out = it.out.pixels.as<To>();
@@ -130,13 +165,14 @@ HWY_INLINE void depthwise_window(const FloatDepthwise& it) {
   // In every row as many tiles as there are from a pixel on; returns how far it came.
   const auto tiles = [&](auto width, auto together, auto d, int from, int b) HWY_ATTR {
     constexpr int kPixels = width(), kTogether = together();
+    constexpr bool kFour = kTogether > 1;
     const int end = from + (it.pixels - from) / kPixels * kPixels;
     for (int y = 0; y < it.rows; ++y) {
       const float* x = it.in.pixels + y * it.in.row + b;
       To* to = out + y * it.out.row + b;
       for (int i = from; i < end; i += kPixels)
-        window_tile<kPixels, kSide, kDilation, kTogether>(d, x + i * c, lines, mirrored, it.weights + b, c, it.add,
-                                                          to + i * c);
+        window_tile<kPixels, kSide, kDilation, kTogether, kFour>(d, x + i * c, lines, mirrored, it.weights + b, c,
+                                                                 it.add, to + i * c);
     }
     return end;
   };
@@ -149,6 +185,9 @@ HWY_INLINE void depthwise_window(const FloatDepthwise& it) {
     // Longer vectors would mostly be loaded across two lines of the cache.
     if (it.c == 4) done = tiles(std::integral_constant<int, 16>(), two, hn::CappedTag<float, 8>(), 0, 0);
   }
+#if HWY_TARGET <= HWY_AVX3
+  if (it.c % kWide == 8 && it.c <= kMostInTwos) done = depthwise_in_twos<kSide, kDilation, To>(it, lines, mirrored);
+#endif
   for_blocks(it.c,
              [&](auto d, int b) { tiles(one, one, d, tiles(four, one, d, tiles(eight, one, d, done, b), b), b); });
 }
