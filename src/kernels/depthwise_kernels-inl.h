@@ -126,7 +126,7 @@ constexpr int kMostInTwos = 56;  // channels
 // Two pixels are whole vectors where one is not. Returns how many pixels of each row are done. (A function of its own,
 // or GCC makes less of the code for whole vectors.)
 template <int kSide, int kDilation, class To>
-HWY_NOINLINE int depthwise_in_twos(const Depthwise& it, const ptrdiff_t* lines, bool mirrored) {
+HWY_NOINLINE int depthwise_in_twos(const FloatDepthwise& it, const ptrdiff_t* lines, bool mirrored) {
   HWY_ALIGN float weights[kSide * kSide * 2 * kMostInTwos];
   const ptrdiff_t c = it.c;
   for (int tap = 0; tap < kSide * kSide; ++tap) {
