@@ -149,6 +149,7 @@ TEST_F(ImageKernelsTest, DepthwiseIsASumOverTaps) {
       }
       image_kernels().depthwise({.in = {image.data(), it.row()},
                                  .taps = {taps.data(), 9},
+                                 .grid = {.height = 3, .width = 3},
                                  .step = channels,
                                  .weights = weights.data(),
                                  .rows = 2,
