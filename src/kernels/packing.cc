@@ -1,12 +1,20 @@
 #include "nascent/kernels/packing.h"
 
 #include <algorithm>
+#include <array>
 
 namespace nascent::kernels {
 
 namespace {
 
 size_t aligned(size_t floats) { return (floats + 15) / 16 * 16; }
+
+// Of three lines, one behind the other.
+void weighted_sum(const std::array<float, 3>& weights, const float* __restrict lines, size_t count,
+                  float* __restrict to) {
+  for (size_t i = 0; i < count; ++i)
+    to[i] = weights[0] * lines[i] + weights[1] * lines[count + i] + weights[2] * lines[2 * count + i];
+}
 
 // Of a factorised reduce's two taps, the one that makes output `o`.
 int tap_of_half(int o, int outputs) { return o < outputs / 2 ? 0 : 1; }
@@ -24,12 +32,13 @@ Packing::Packing(const CellProgram& program, bool backward) : program_(program),
     const size_t in_padded = padded(ci), out_padded = padded(co);
     UnitPacking packing, gradient;
     packing.winograd = uses_winograd(program, unit);
-    const size_t taps = packing.winograd ? 3 * kWinogradPoints : unit.dense.size();
+    const size_t taps = packing.winograd ? kWinogradPoints * kWinogradPoints : unit.dense.size();
+    const size_t gradient_taps = packing.winograd ? 3 * kWinogradPoints : unit.dense.size();
     packing.depthwise = take(floats_, depthwise_floats(unit));
     packing.dense = take(floats_, dense_floats(taps, ci, co));
     if (backward) packing.transposed = take(floats_, dense_floats(taps, co, ci));
     gradient.depthwise = take(gradient_floats_, unit.depthwise.size() * in_padded);
-    gradient.dense = take(gradient_floats_, taps * ci * out_padded);
+    gradient.dense = take(gradient_floats_, gradient_taps * ci * out_padded);
     units_.push_back(packing);
     gradients_.push_back(gradient);
   }
@@ -109,29 +118,35 @@ void Packing::pack_depthwise(const Unit& unit, const float* from, float* to) con
   }
 }
 
-// Each row of the kernel at the six points. The backward pass convolves with the kernel turned around.
+// The kernels at the points. The backward pass convolves with kernels that are turned around.
 void Packing::pack_winograd(int index, const float* from, float* block) const {
   const Unit& unit = program_.units[index];
-  const UnitPacking& at = units_[index];
   const int ci = inputs(unit), co = outputs(unit);
-  const size_t cip = padded(ci), cop = padded(co);
-  std::fill_n(block + at.dense, 3 * kWinogradPoints * ci * cop, 0.0f);
-  if (backward_) std::fill_n(block + at.transposed, 3 * kWinogradPoints * co * cip, 0.0f);
-  for (int o = 0; o < co; ++o) {
-    for (int i = 0; i < ci; ++i, from += 9) {
-      for (int m = 0; m < kWinogradPoints; ++m) {
-        const auto& g = kWinogradWeights[m];
-        for (int y = 0; y < 3; ++y) {
-          const float* w = from + 3 * y;
-          const float* turned = from + 3 * (2 - y);
-          block[at.dense + ((m * 3 + y) * ci + i) * cop + o] = g[0] * w[0] + g[1] * w[1] + g[2] * w[2];
-          if (backward_)
-            block[at.transposed + ((m * 3 + y) * co + o) * cip + i] =
-                g[0] * turned[2] + g[1] * turned[1] + g[2] * turned[0];
-        }
+  constexpr size_t kPoints = kWinogradPoints;
+  // Line by line, as weights of one line lie together: those of one point lie a multiple of a page from those of
+  // others.
+  const auto put = [](int lines, int length, const auto& weight, float* to) {
+    const size_t count = padded(length);
+    std::vector<float> taps(9 * count, 0.0f), at_rows(3 * kPoints * count);
+    for (int line = 0; line < lines; ++line) {
+      for (size_t i = 0; i < static_cast<size_t>(length); ++i) {
+        for (size_t t = 0; t < 9; ++t) taps[t * count + i] = weight(line, i, t);
+      }
+      for (size_t m = 0; m < kPoints; ++m) {
+        float* rows = at_rows.data() + 3 * m * count;
+        for (size_t y = 0; y < 3; ++y)
+          weighted_sum(kWinogradWeights[m], taps.data() + 3 * y * count, count, rows + y * count);
+        for (size_t n = 0; n < kPoints; ++n)
+          weighted_sum(kWinogradWeights[n], rows, count, to + ((m * kPoints + n) * lines + line) * count);
       }
     }
-  }
+  };
+  const auto kernel = [&](size_t output, size_t input) { return from + (output * ci + input) * 9; };
+  put(
+      ci, co, [&](size_t i, size_t o, size_t t) { return kernel(o, i)[t]; }, block + units_[index].dense);
+  if (!backward_) return;
+  put(
+      co, ci, [&](size_t o, size_t i, size_t t) { return kernel(o, i)[8 - t]; }, block + units_[index].transposed);
 }
 
 std::vector<Packing::GradientSpan> Packing::gradient_spans(int index) const {
@@ -158,6 +173,32 @@ std::vector<Packing::GradientSpan> Packing::gradient_spans(int index) const {
   return spans;
 }
 
+// From the points of rows, line by line like pack_winograd().
+void Packing::unpack_winograd(int index, const float* gradients, int groups, float* to) const {
+  const Unit& unit = program_.units[index];
+  const size_t ci = inputs(unit), co = outputs(unit), cop = padded(outputs(unit));
+  std::vector<float> sums(co), kernels(9 * co);
+  for (size_t i = 0; i < ci; ++i) {
+    std::fill(kernels.begin(), kernels.end(), 0.0f);
+    for (size_t m = 0; m < kWinogradPoints; ++m) {
+      for (size_t y = 0; y < 3; ++y) {
+        const float* line = gradients + gradients_[index].dense + ((m * 3 + y) * ci + i) * cop;
+        std::fill(sums.begin(), sums.end(), 0.0f);
+        for (int g = 0; g < groups; ++g, line += gradient_floats_) {
+          for (size_t o = 0; o < co; ++o) sums[o] += line[o];
+        }
+        for (size_t x = 0; x < 3; ++x) {
+          float* taps = kernels.data() + (3 * y + x) * co;
+          for (size_t o = 0; o < co; ++o) taps[o] += kWinogradWeights[m][x] * sums[o];
+        }
+      }
+    }
+    for (size_t o = 0; o < co; ++o) {
+      for (size_t t = 0; t < 9; ++t) to[(o * ci + i) * 9 + t] = kernels[t * co + o];
+    }
+  }
+}
+
 void Packing::unpack(int index, const float* gradients, int groups, bool points,
                      const std::vector<float*>& parameters) const {
   const Unit& unit = program_.units[index];
@@ -177,20 +218,7 @@ void Packing::unpack(int index, const float* gradients, int groups, bool points,
   const size_t taps = unit.dense.size();
   if (taps == 0 || !parameters[unit.dense_weight]) return;
   float* to = parameters[unit.dense_weight];
-  if (points && units_[index].winograd) {
-    for (int o = 0; o < co; ++o) {
-      for (int i = 0; i < ci; ++i, to += 9) {
-        std::fill_n(to, 9, 0.0f);
-        for (int m = 0; m < kWinogradPoints; ++m) {
-          for (int y = 0; y < 3; ++y) {
-            const float at_point = sum(gradients_[index].dense + ((m * 3 + y) * ci + i) * cop + o);
-            for (int x = 0; x < 3; ++x) to[3 * y + x] += kWinogradWeights[m][x] * at_point;
-          }
-        }
-      }
-    }
-    return;
-  }
+  if (points && units_[index].winograd) return unpack_winograd(index, gradients, groups, to);
   for (size_t t = 0; t < taps; ++t) {
     for (int i = 0; i < ci; ++i) {
       for (int o = 0; o < co; ++o) {

@@ -15,7 +15,7 @@ struct UnitPacking {
   size_t depthwise = 0;   // [tap][input]
   size_t dense = 0;       // [tap][input][output], outputs padded
   size_t transposed = 0;  // [tap][output][input], inputs padded; for the backward pass
-  bool winograd = false;  // the last two are at the points of winograd.h: [point][row of the kernel] instead of [tap]
+  bool winograd = false;  // the last two are at the points of winograd.h: [point][point] instead of [tap]
 };
 
 class Packing {
@@ -35,7 +35,8 @@ class Packing {
   // Those of a tap, of so many inputs and (padded) outputs.
   ptrdiff_t tap_numbers(int inputs, int outputs) const;
 
-  // Where gradients of a unit's weights are summed: [tap][input], then [tap][input][output].
+  // Where gradients of a unit's weights are summed: [tap][input], then [tap][input][output], in Winograd's form with
+  // [point][row of the kernel] instead of [tap].
   size_t gradient_floats() const { return gradient_floats_; }
   size_t depthwise_gradient(int unit) const { return gradients_[unit].depthwise; }
   size_t dense_gradient(int unit) const { return gradients_[unit].dense; }
@@ -57,6 +58,7 @@ class Packing {
  private:
   void pack_depthwise(const Unit& unit, const float* weights, float* to) const;
   void pack_winograd(int unit, const float* weights, float* block) const;
+  void unpack_winograd(int unit, const float* gradients, int groups, float* weights) const;
   size_t depthwise_floats(const Unit& unit) const;
   size_t dense_floats(size_t taps, int inputs, int outputs) const;
   int inputs(const Unit& unit) const;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "nascent/kernels/scratch.h"
+
 namespace nascent::kernels {
 
 namespace {
@@ -26,22 +28,30 @@ bool uses_winograd(const CellProgram& program, const Unit& unit) {
   for (int t = 0; t < 9; ++t) {
     if (unit.dense[t].dy != t / 3 - 1 || unit.dense[t].dx != t % 3 - 1) return false;
   }
-  return program.values[unit.output].width % kWinogradOutputs == 0;
+  const ValueShape& out = program.values[unit.output];
+  return out.width % kWinogradOutputs == 0 && out.height % kWinogradOutputs == 0;
 }
 
 size_t winograd_floats(int width, int ci, int co) {
   const int widest = std::max(ci, co);
-  return kWinogradPoints * (tile_floats(kWinogradRows + 2, width, widest) + tile_floats(kWinogradRows, width, widest));
+  // What comes in and what goes out, at the points of rows, and at those of columns of one of these.
+  return kWinogradPoints * (tile_floats(kWinogradRows + 2, width, widest) + tile_floats(kWinogradRows, width, widest) +
+                            2 * tile_floats(kWinogradRows / kWinogradOutputs, width, widest));
 }
 
 namespace {
 
-// Some rows of outputs: where they begin, the points of what they are made from, and room for points of their own.
+// Some rows of outputs: the tiles that they are made from and consist of, at the points of rows.
 struct Chunk {
   int y = 0;
   WinogradTiles in, out;
-  const float* in_points;
-  float* out_points;
+  float *in_points, *out_points;
+  float* rest;  // of the scratch
+
+  // Columns are taken to their points like rows: what lies in a row is one pixel.
+  WinogradTiles columns_of(const WinogradTiles& rows) const {
+    return {1, out.rows / kWinogradOutputs, rows.tiles * rows.c};
+  }
 };
 
 template <class Body>
@@ -51,7 +61,8 @@ void for_chunks(const ImageKernels& kernels, const WinogradInput& input, Body bo
     const int here = std::min(kWinogradRows, input.rows - y);
     const WinogradTiles in = {here + 2, tiles, padded(input.ci)}, out = {here, tiles, padded(input.co)};
     kernels.inputs_to_points({input.in.pixels + y * input.in.row, input.in.row}, in, input.scratch);
-    body(Chunk{y, in, out, input.scratch, input.scratch + kWinogradPoints * in.plane()});
+    float* out_points = input.scratch + kWinogradPoints * in.plane();
+    body(Chunk{y, in, out, input.scratch, out_points, out_points + kWinogradPoints * out.plane()});
   }
 }
 
@@ -60,16 +71,21 @@ void for_chunks(const ImageKernels& kernels, const WinogradInput& input, Body bo
 void winograd(const ImageKernels& kernels, const WinogradInput& input, const float* weights, bool add,
               Rows<float> out) {
   for_chunks(kernels, input, [&](const Chunk& chunk) {
-    const RowTaps taps(static_cast<ptrdiff_t>(chunk.in.tiles) * chunk.in.c);
-    for (int m = 0; m < kWinogradPoints; ++m)
-      kernels.dense({.in = chunk.in_points + m * chunk.in.plane(),
-                     .taps = taps,
-                     .step = chunk.in.c,
-                     .ci = input.ci,
-                     .weights = weights + static_cast<ptrdiff_t>(m) * 3 * input.ci * chunk.out.c,
-                     .pixels = chunk.out.rows * chunk.out.tiles,
-                     .co = chunk.out.c,
-                     .out = {chunk.out_points + m * chunk.out.plane(), chunk.out.c}});
+    const WinogradTiles in = chunk.columns_of(chunk.in), columns = chunk.columns_of(chunk.out);
+    float *points = chunk.rest, *products = points + kWinogradPoints * in.plane();
+    for (int m = 0; m < kWinogradPoints; ++m) {
+      kernels.inputs_to_points({chunk.in_points + m * chunk.in.plane(), 0}, in, points);
+      for (int n = 0; n < kWinogradPoints; ++n)
+        kernels.dense({.in = points + n * in.plane(),
+                       .taps = kOneTap,
+                       .step = chunk.in.c,
+                       .ci = input.ci,
+                       .weights = weights + static_cast<ptrdiff_t>(m * kWinogradPoints + n) * input.ci * chunk.out.c,
+                       .pixels = columns.tiles * chunk.out.tiles,
+                       .co = chunk.out.c,
+                       .out = {products + n * columns.plane(), chunk.out.c}});
+      kernels.points_to_outputs(products, columns, /*add=*/false, {chunk.out_points + m * chunk.out.plane(), 0});
+    }
     kernels.points_to_outputs(chunk.out_points, chunk.out, add, {out.pixels + chunk.y * out.row, out.row});
   });
 }

@@ -1,9 +1,10 @@
-// Dense 3x3 convolutions with half the multiplications: Winograd's F(4, 3) along rows (Lavin & Gray, 2016).
+// Dense 3x3 convolutions with fewer multiplications: Winograd's F(4x4, 3x3) (Lavin & Gray, 2016).
 //
 // Four neighbouring outputs of a row need six inputs. Both are taken to six points, where the convolution along the row
-// is a product, and the three rows of the kernel are added up: six dense products of a quarter of the pixels and three
-// taps, 18 multiplications instead of 36. Rounding grows by a small factor, because it is done in one direction only.
-// Not for bf16, which leaves nothing for it to grow.
+// is a product. Done along columns too, 16 outputs need 36 products of pixels, a quarter of the multiplications, at the
+// price of rounding: see tests/kernels/winograd_test.cc. The gradients of weights are taken to points along rows only,
+// which is half of the multiplications: along columns too, each point would have few pixels and weights of its own.
+// Not for bf16, which leaves nothing for rounding to grow.
 #pragma once
 
 #include <array>
@@ -22,11 +23,12 @@ constexpr std::array<std::array<float, 3>, kWinogradPoints> kWinogradWeights = {
                                                                                  {1.0f / 24, -1.0f / 12, 1.0f / 6},
                                                                                  {0, 0, 1}}};
 
-// Whether a unit is computed in this way: a 3x3 convolution of stride one whose rows are whole groups of outputs.
+// Whether a unit is computed in this way: a 3x3 convolution of stride one whose rows and columns are whole groups of
+// outputs.
 bool uses_winograd(const CellProgram& program, const Unit& unit);
 
 // Rows that are computed at a time, and the floats that this needs besides.
-constexpr int kWinogradRows = 8;
+constexpr int kWinogradRows = 32;
 size_t winograd_floats(int width, int ci, int co);
 
 // What a convolution reads, and how many outputs it makes of it. The first row and column of `in` lie one before those
@@ -38,10 +40,11 @@ struct WinogradInput {
   float* scratch;       // winograd_floats(width, ci, co)
 };
 
-// out = convolution of the input; added to it if `add`. Weights are [point][row of the kernel][input][output].
+// out = convolution of the input; added to it if `add`. Weights are [point of rows][point of columns][input][output].
 void winograd(const ImageKernels& kernels, const WinogradInput& input, const float* weights, bool add, Rows<float> out);
 
-// Adds to the gradients of the weights, at the points; `gradient` is that of the outputs.
+// Adds to the gradients of the weights, [point of rows][row of the kernel][input][output]; `gradient` is that of the
+// outputs.
 void winograd_weights(const ImageKernels& kernels, const WinogradInput& input, Rows<const float> gradient,
                       float* gradients);
 
