@@ -11,7 +11,7 @@
 namespace nascent::kernels {
 
 Read CellBackward::between_read(int value) const {
-  for (const Reader& reader : plan_.readers[value]) {
+  for (const Reader& reader : readers_[value]) {
     if (!reader.is_mix) return program_.units[reader.index].input;
   }
   return {.value = value, .channels = program_.values[value].channels};
@@ -36,47 +36,36 @@ float* CellBackward::sums_between(int value, int n) {
   return sums_.data() + between_sums_[value] + size_t{2} * run_.channels(value) * n;
 }
 
-// All sums of the phase in one loop: they do not need one another.
 void CellBackward::finish_phase(const std::vector<int>& values) {
-  std::vector<PhaseSum> sums;
   for (const int value : values) {
-    if (plan_.plain_of[value] >= 0) {
-      run_plain(plan_.plain_of[value]);
-    } else if (const int mix = plan_.mix_of[value]; mix >= 0) {
-      for (const bool bypass : {false, true}) {
-        const size_t terms = (bypass ? program_.mixes[mix].bypass : program_.mixes[mix].terms).size();
-        for (size_t t = 0; t < terms; ++t) sums.push_back({value, bypass, static_cast<int>(t)});
-      }
+    if (plain_of_[value] >= 0) run_plain(plain_of_[value]);
+    if (!wants_sums_ || plain_of_[value] >= 0) continue;
+    if (mix_of_[value] >= 0) {
+      finish_terms(mix_of_[value], false);
+      if (program_.mixes[mix_of_[value]].partial > 1) finish_terms(mix_of_[value], true);
     } else if (between_[value]) {
-      sums.push_back({value});
-    }
-  }
-  if (!wants_sums_) return;
-  std::vector<std::vector<double>> dots(sums.size());  // of the gradient with a term, per image
-  for_each(static_cast<int>(sums.size()), run_.call_.threads, [&](int s, int) {
-    const auto& [value, bypass, term] = sums[s];
-    if (const int mix = plan_.mix_of[value]; mix >= 0) {
-      dots[s] = finish_term(mix, bypass, term);
-    } else {
       finish_between(value);
     }
-  });
-  if (!call_.weights) return;
-  for (size_t s = 0; s < sums.size(); ++s) {
-    if (!dots[s].empty()) add_weight_gradient(sums[s], dots[s]);
   }
 }
 
-void CellBackward::add_weight_gradient(const PhaseSum& sum, const std::vector<double>& dots) {
-  const Mix& mix = program_.mixes[plan_.mix_of[sum.value]];
-  const int row = (sum.bypass ? mix.bypass : mix.terms)[sum.term].weight;
-  if (row < 0) return;
-  if (!run_.call_.weights_per_image) {
-    call_.weights[row] += static_cast<float>(std::accumulate(dots.begin(), dots.end(), 0.0));
-    return;
+void CellBackward::finish_terms(int index, bool bypass) {
+  const Mix& mix = program_.mixes[index];
+  const std::vector<Term>& terms = bypass ? mix.bypass : mix.terms;
+  const int images = run_.call_.images;
+  std::vector<std::vector<double>> dots(terms.size());  // of the gradient with the term, per image
+  for_each(static_cast<int>(terms.size()), run_.call_.threads,
+           [&](int t, int) { dots[t] = finish_term(index, bypass, t); });
+  if (!call_.weights) return;
+  for (size_t t = 0; t < terms.size(); ++t) {
+    if (terms[t].weight < 0) continue;
+    if (run_.call_.weights_per_image) {
+      float* gradients = call_.weights + static_cast<ptrdiff_t>(terms[t].weight) * images;
+      for (int n = 0; n < images; ++n) gradients[n] += static_cast<float>(dots[t][n]);
+    } else {
+      call_.weights[terms[t].weight] += static_cast<float>(std::accumulate(dots[t].begin(), dots[t].end(), 0.0));
+    }
   }
-  float* gradients = call_.weights + static_cast<ptrdiff_t>(row) * run_.call_.images;
-  for (size_t n = 0; n < dots.size(); ++n) gradients[n] += static_cast<float>(dots[n]);
 }
 
 std::vector<double> CellBackward::finish_term(int index, bool bypass, int t) {
@@ -194,7 +183,7 @@ void CellBackward::note_weight_samples(int n, int before, const float* own, floa
 
 // From the means of groups to that of all (Chan, Golub and LeVeque).
 void CellBackward::finish_weight_samples() {
-  const size_t floats = plan_.packing.gradient_floats();
+  const size_t floats = run_.packing_.gradient_floats();
   const double images = run_.call_.images;
   std::vector<double> counts, between(spans_.size());
   for (int g = 0; g < groups_; ++g) counts.push_back(group_begin(g + 1) - group_begin(g));

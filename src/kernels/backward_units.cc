@@ -37,7 +37,7 @@ void CellBackward::gather(int value, int n, int thread) {
     add(between_[value] + slot(n, thread) * run_.image_numbers(value), 1, between_read(value), false);
     return;
   }
-  for (const Reader& reader : plan_.readers[value]) {
+  for (const Reader& reader : readers_[value]) {
     if (!reader.is_mix) continue;  // has no gradient of its own: nobody wants it
     const Mix& mix = program_.mixes[reader.index];
     const Term& term = (reader.is_bypass ? mix.bypass : mix.terms)[reader.term];
@@ -72,7 +72,7 @@ void CellBackward::add_from_pools(int value, int n, int thread, float* gradient)
   Scratch& scratch = *run_.scratch_[thread];
   const ValueShape& shape = program_.values[value];
   const int c = run_.channels(value);
-  for (const Reader& reader : plan_.readers[value]) {
+  for (const Reader& reader : readers_[value]) {
     if (reader.is_mix) continue;
     const Unit& unit = program_.units[reader.index];
     if (!unit.is_pool()) continue;
@@ -107,7 +107,7 @@ MixTerm CellBackward::term_of(const Read& read, int n, int thread) const {
 void CellBackward::add_from_convolutions(int value, int n, int thread, float* gradient, float* weight_gradients) {
   const ValueShape& shape = program_.values[value];
   std::vector<int> units;
-  for (const Reader& reader : plan_.readers[value]) {
+  for (const Reader& reader : readers_[value]) {
     if (!reader.is_mix && program_.units[reader.index].kind == Unit::Kind::convolution) units.push_back(reader.index);
   }
   while (!units.empty()) {
@@ -127,7 +127,7 @@ void CellBackward::add_from_convolutions(int value, int n, int thread, float* gr
       // Not read again in this phase, so it is written past the caches.
       kernels_.pass_back_and_sum(of_read, run_.streams_, home(value, n, thread), sums);
     } else {
-      kernels_.pass_back(of_read, !plan_.lone[value], {gradient + read.first, run_.channels(value)});
+      kernels_.pass_back(of_read, !lone_[value], {gradient + read.first, run_.channels(value)});
     }
   }
 }
@@ -138,7 +138,7 @@ Rows<const float> CellBackward::through_convolutions(std::span<const int> units,
   Scratch& scratch = *run_.scratch_[thread];
   const Unit& leader = program_.units[units.front()];
   const ValueShape& shape = program_.values[leader.input.value];
-  const Halo halo = plan_.halos[units.front()];
+  const Halo halo = run_.halos_[units.front()];
   const int c = padded(leader.input.channels);
   const ptrdiff_t row = static_cast<ptrdiff_t>(shape.width + 2 * halo.w) * c;
   // The first to come writes the gradient, others add to it; with a stride some pixels get nothing.
@@ -153,7 +153,7 @@ void CellBackward::convolution(int index, int n, int thread, bool wants_input, b
   if (!wants_input && !weight_gradients) return;
   const Unit& unit = program_.units[index];
   Scratch& scratch = *run_.scratch_[thread];
-  const Halo halo = plan_.halos[index];
+  const Halo halo = run_.halos_[index];
   const int c = padded(unit.input.channels);
   const ValueShape& shape = program_.values[unit.input.value];
   const ptrdiff_t inner = (static_cast<ptrdiff_t>(halo.h) * (shape.width + 2 * halo.w) + halo.w) * c;
@@ -168,7 +168,7 @@ void CellBackward::convolution(int index, int n, int thread, bool wants_input, b
 CellBackward::UnitShape CellBackward::shape_of(int index) const {
   const Unit& unit = program_.units[index];
   const ValueShape &in = program_.values[unit.input.value], &out = program_.values[unit.output];
-  const Halo halo = plan_.halos[index];
+  const Halo halo = run_.halos_[index];
   const int ci = unit.input.channels, cip = padded(ci);
   return {.in = in,
           .out = out,
@@ -187,8 +187,8 @@ void CellBackward::separable(int index, int n, int thread, ConstNumbers input, f
   const Unit& unit = program_.units[index];
   Scratch& scratch = *run_.scratch_[thread];
   const auto& [in, out, halo, ci, cip, cop, row, step, strided] = shape_of(index);
-  const ConstNumbers depthwise_weights = plan_.packing.depthwise(index, run_.packed_.data());
-  const ConstNumbers transposed = plan_.packing.transposed(index, run_.packed_.data());
+  const ConstNumbers depthwise_weights = run_.packing_.depthwise(index, run_.packed_.data());
+  const ConstNumbers transposed = run_.packing_.transposed(index, run_.packed_.data());
   // The gradient between the two halves has a halo of zeros where the depthwise one is turned around over it.
   const Rows<Stored> frame = scratch.between.around(out, cip, strided ? Halo{} : halo, program_.precision);
   const Numbers between = frame.pixels;
@@ -224,7 +224,7 @@ void CellBackward::separable(int index, int n, int thread, ConstNumbers input, f
            .step = cip,
            .ci = ci,
            .co = cop,
-           .gradients = weight_gradients + plan_.packing.dense_gradient(index)});
+           .gradients = weight_gradients + run_.packing_.dense_gradient(index)});
     }
     for (int r = 0; r < rows; ++r) {
       const ConstNumbers from = gradient_rows + static_cast<ptrdiff_t>(r) * out.width * cop;
@@ -252,7 +252,7 @@ void CellBackward::separable(int index, int n, int thread, ConstNumbers input, f
                                 .grid = grid,
                                 .step = step,
                                 .c = cip,
-                                .gradients = weight_gradients + plan_.packing.depthwise_gradient(index)});
+                                .gradients = weight_gradients + run_.packing_.depthwise_gradient(index)});
   }
   if (!input_gradient) return;
   if (strided) {
@@ -285,7 +285,7 @@ void CellBackward::dense(int index, int n, int thread, ConstNumbers input, float
   const Unit& unit = program_.units[index];
   Scratch& scratch = *run_.scratch_[thread];
   const auto& [in, out, halo, ci, cip, cop, row, step, strided] = shape_of(index);
-  const ConstNumbers transposed = plan_.packing.transposed(index, run_.packed_.data());
+  const ConstNumbers transposed = run_.packing_.transposed(index, run_.packed_.data());
   const Halo around = strided ? Halo{} : halo;
   const ConstNumbers ready = around == Halo{} ? ready_gradient(thread) : nullptr;
   const Rows<Stored> frame = ready ? Rows<Stored>{} : scratch.between.around(out, cop, around, program_.precision);
@@ -304,7 +304,7 @@ void CellBackward::dense(int index, int n, int thread, ConstNumbers input, float
                       .taps = kOneTap,
                       .step = cop,
                       .ci = out.channels,
-                      .weights = transposed + t * plan_.packing.tap_numbers(out.channels, cip),
+                      .weights = transposed + t * run_.packing_.tap_numbers(out.channels, cip),
                       .pixels = out.width,
                       .co = cip,
                       .out = {Numbers(scratch.rows), cip}});
@@ -312,9 +312,9 @@ void CellBackward::dense(int index, int n, int thread, ConstNumbers input, float
                            {input_gradient + y * unit.stride_h * row + taps.offsets[t], step});
     }
   }
-  float* weight_gradient = weight_gradients ? weight_gradients + plan_.packing.dense_gradient(index) : nullptr;
+  float* weight_gradient = weight_gradients ? weight_gradients + run_.packing_.dense_gradient(index) : nullptr;
   // Norms of single images' gradients are not those at Winograd's points, so taps have to do.
-  const bool winograd_form = plan_.packing.unit(index).winograd, points = winograd_form && !call_.samples;
+  const bool winograd_form = run_.packing_.unit(index).winograd, points = winograd_form && !call_.samples;
   if (winograd_form) {
     if (weight_gradient && points)
       winograd_weights(kernels_,

@@ -14,19 +14,33 @@ CellBackward::CellBackward(CellRun& run, const BackwardCall& call)
       call_(call),
       program_(*run.program_),
       kernels_(run.kernels_),
-      plan_(*run.plan_),
+      readers_(readers_of(program_)),
+      mix_of_(program_.values.size(), -1),
+      plain_of_(program_.values.size(), -1),
+      apart_(program_.values.size(), false),
+      lone_(program_.values.size(), false),
       norms_(program_.norms.size()) {
-  for (const Unit& unit : program_.units) {
+  for (size_t m = 0; m < program_.mixes.size(); ++m) mix_of_[program_.mixes[m].output] = static_cast<int>(m);
+  for (size_t u = 0; u < program_.units.size(); ++u) {
+    const Unit& unit = program_.units[u];
+    if (unit.kind == Unit::Kind::plain) plain_of_[unit.output] = static_cast<int>(u);
     for (const int weight : {unit.depthwise_weight, unit.dense_weight})
       wants_weights_ |= weight >= 0 && call.parameters[weight];
+  }
+  for (size_t v = 0; v < program_.values.size(); ++v) {
+    for (const Reader& reader : readers_[v]) {
+      const Read& read = read_of(program_, reader);
+      apart_[v] = apart_[v] || read.first + padded(read.channels) > run_.channels(static_cast<int>(v));
+    }
+    lone_[v] = is_lone(static_cast<int>(v));
   }
   for (const Norm& norm : program_.norms)
     wants_sums_ |= norm.weight >= 0 && (call.parameters[norm.weight] || call.parameters[norm.bias]);
   wants_sums_ |= run.call_.training || call.weights;
-  schedule_ = &plan_.backward(values_to_visit());
-  const bool plain = std::any_of(plan_.plain_of.begin(), plan_.plain_of.end(), [](int unit) { return unit >= 0; });
+  schedule_ = schedule_backward(program_, readers_, values_to_visit(), run_.remade_, run.call_.training);
+  const bool plain = std::any_of(plain_of_.begin(), plain_of_.end(), [](int unit) { return unit >= 0; });
   divides_images_ = run.divides_images_ && !call.samples;
-  single_ = schedule_->phases.size() <= 1 && !plain && !divides_images_;
+  single_ = schedule_.phases.size() <= 1 && !plain && !divides_images_;
   int widest = 0;
   for (size_t v = 0; v < program_.values.size(); ++v) widest = std::max(widest, run_.channels(static_cast<int>(v)));
   ones_.assign(widest, 1.0f);
@@ -39,10 +53,21 @@ CellBackward::CellBackward(CellRun& run, const BackwardCall& call)
   call.samples->deviations.assign(program_.parameters.size(), 0.0);
   group_deviations_.assign(groups_, call.samples->deviations);
   for (size_t u = 0; u < program_.units.size(); ++u) {
-    for (const Packing::GradientSpan& span : plan_.packing.gradient_spans(static_cast<int>(u))) {
+    for (const Packing::GradientSpan& span : run.packing_.gradient_spans(static_cast<int>(u))) {
       if (call.parameters[span.parameter]) spans_.push_back(span);
     }
   }
+}
+
+bool CellBackward::is_lone(int value) const {
+  const std::vector<Reader>& readers = readers_[value];
+  if (readers.empty() || std::count(program_.outputs.begin(), program_.outputs.end(), value) > 0) return false;
+  const Read& read = read_of(program_, readers.front());
+  if (read.first != 0 || padded(read.channels) != run_.channels(value)) return false;
+  return std::all_of(readers.begin(), readers.end(), [&](const Reader& reader) {
+    return !reader.is_mix && program_.units[reader.index].kind == Unit::Kind::convolution &&
+           program_.units[reader.index].input == read;
+  });
 }
 
 // Walks from the inputs: what depends on nothing that wants a gradient is left out, apart from the states, whose sums
@@ -60,7 +85,7 @@ std::vector<bool> CellBackward::values_to_visit() const {
       visit[unit.output] = visit[unit.input.value] || wants_parameters(unit);
       continue;
     }
-    const auto& readers = plan_.readers[unit.output];
+    const auto& readers = readers_[unit.output];
     const bool read_by_unit = std::any_of(readers.begin(), readers.end(), [](const Reader& r) { return !r.is_mix; });
     visit[unit.output] = read_by_unit && visit[unit.input.value];
   }
@@ -90,9 +115,9 @@ void CellBackward::place_gradients() {
   bypass_sums_ = main_sums_;
   between_sums_.assign(program_.values.size(), 0);
   // The gradient of a value is needed until what it was computed from has been visited.
-  const auto visited = [&](int value) { return std::max(schedule_->phase[value], 0); };
+  const auto visited = [&](int value) { return std::max(schedule_.phase[value], 0); };
   const auto maker_input = [&](int value) {
-    const int unit = plan_.maker[value];
+    const int unit = run_.maker_[value];
     return unit < 0 ? value : program_.units[unit].input.value;
   };
   const auto place = [&](Numbers& to, size_t numbers, int first, int last) {
@@ -117,7 +142,7 @@ void CellBackward::place_gradients() {
     }
   }
   for (size_t v = program_.inputs; v < program_.values.size(); ++v) {
-    if (schedule_->phase[v] < 0 || plan_.mix_of[v] >= 0) continue;
+    if (schedule_.phase[v] < 0 || mix_of_[v] >= 0) continue;
     const int value = static_cast<int>(v);
     const int last = std::max(visited(value), visited(maker_input(value)));
     place(between_[v], run_.image_numbers(value), visited(value), last);
@@ -125,7 +150,7 @@ void CellBackward::place_gradients() {
     sums += size_t{2} * run_.channels(value) * images;
   }
   for (size_t v = 0; v < program_.values.size(); ++v) {
-    const auto& [first, last] = schedule_->needed[v];
+    const auto& [first, last] = schedule_.needed[v];
     if (last < 0) continue;
     const size_t numbers = run_.image_numbers(static_cast<int>(v));
     place(run_.value_[v], numbers, first, last);
@@ -144,7 +169,7 @@ void CellBackward::place_gradients() {
   for (size_t i = 0; i < places.size(); ++i) *places[i] = run_.stored(gradients_.data() + plan.offsets[i]);
   if (wants_sums_) sums_ = Block(sums);
   if (wants_weights_) {
-    const size_t floats = plan_.packing.gradient_floats();
+    const size_t floats = run_.packing_.gradient_floats();
     weight_gradients_ = Block(floats * groups_);
     for_each(groups_, run_.call_.threads,
              [&](int group, int) { std::fill_n(gradients_of_group(group), floats, 0.0f); });
@@ -153,14 +178,14 @@ void CellBackward::place_gradients() {
 
 void CellBackward::run() {
   run_.make_scratch(/*backward=*/true);
-  for (size_t phase = 0; phase < schedule_->phases.size(); ++phase) {
+  for (size_t phase = 0; phase < schedule_.phases.size(); ++phase) {
     run_phase(static_cast<int>(phase));
-    finish_phase(schedule_->phases[phase]);
+    finish_phase(schedule_.phases[phase]);
   }
   if (!wants_weights_) return;
   for_each(static_cast<int>(program_.units.size()), run_.call_.threads, [&](int unit, int) {
     const bool points = !call_.samples;  // see dense()
-    plan_.packing.unpack(unit, weight_gradients_.data(), groups_, points, call_.parameters);
+    run_.packing_.unpack(unit, weight_gradients_.data(), groups_, points, call_.parameters);
   });
   if (call_.samples) finish_weight_samples();
 }
@@ -175,8 +200,8 @@ void CellBackward::run_phase(int phase) {
   const int images = run_.call_.images;
   const auto visit_all = [&](int n, int thread, float* weight_gradients) {
     run_.scratch_[thread]->forget_inputs();
-    for (const Step& step : schedule_->again[phase]) run_.make_again(step, n, thread);
-    for (const int value : schedule_->phases[phase]) visit(value, n, thread, weight_gradients);
+    for (const Step& step : schedule_.again[phase]) run_.make_again(step, n, thread);
+    for (const int value : schedule_.phases[phase]) visit(value, n, thread, weight_gradients);
     if (run_.streams_) kernels_.end_streams();
   };
   if (!wants_weights_) {
@@ -184,7 +209,7 @@ void CellBackward::run_phase(int phase) {
     return;
   }
   for_each(groups_, run_.call_.threads, [&](int group, int thread) {
-    const size_t floats = plan_.packing.gradient_floats();
+    const size_t floats = run_.packing_.gradient_floats();
     float* weight_gradients = gradients_of_group(group);
     const Block own = call_.samples ? Block(floats) : Block();
     for (int n = group_begin(group); n < group_begin(group + 1); ++n) {
@@ -199,9 +224,9 @@ void CellBackward::run_phase(int phase) {
 // Every image is a group of its own here, and every unit has its own weight gradients in it.
 void CellBackward::run_phase_in_parts(int phase) {
   const int images = run_.call_.images;
-  for (const Step& step : schedule_->again[phase])
+  for (const Step& step : schedule_.again[phase])
     for_each(images, run_.call_.threads, [&](int n, int thread) { run_.make_again(step, n, thread); });
-  for (const std::vector<int>& wave : schedule_->waves[phase]) {
+  for (const std::vector<int>& wave : schedule_.waves[phase]) {
     const int parts = static_cast<int>(wave.size());
     for_each(images * parts, run_.call_.threads, [&](int i, int thread) {
       const int n = i / parts;
@@ -213,12 +238,12 @@ void CellBackward::run_phase_in_parts(int phase) {
 }
 
 float* CellBackward::gradients_of_group(int group) {
-  return weight_gradients_.data() + group * plan_.packing.gradient_floats();
+  return weight_gradients_.data() + group * run_.packing_.gradient_floats();
 }
 
 // Everything that reads the value has its gradient: adds up what it means for the value, in floats.
 void CellBackward::visit(int value, int n, int thread, float* weight_gradients) {
-  if (between_[value] && plan_.remade[value]) run_.convolve(plan_.maker[value], n, thread, /*again=*/true);
+  if (between_[value] && run_.remade_[value]) run_.convolve(run_.maker_[value], n, thread, /*again=*/true);
   float* gradient = start_gradient(value, n, thread);
   if (gradient) {
     add_from_mixes(value, n, thread, gradient);
@@ -235,7 +260,7 @@ void CellBackward::visit(int value, int n, int thread, float* weight_gradients) 
     if (gradient) write_input_gradient(value, n, gradient);
     return;
   }
-  if (const int mix = plan_.mix_of[value]; mix >= 0) {
+  if (const int mix = mix_of_[value]; mix >= 0) {
     if (program_.mixes[mix].partial > 1) split_partial(mix, slot(n, thread), gradient);
     if (wants_sums_) sum_mix(mix, n, thread);
   }
@@ -247,7 +272,7 @@ Numbers CellBackward::home(int value, int n, int thread) const {
     const bool whole_vectors = program_.values[value].channels == run_.channels(value);
     return whole_vectors ? call_.inputs[value] + n * run_.image_numbers(value) : nullptr;
   }
-  if (const int mix = plan_.mix_of[value]; mix >= 0)
+  if (const int mix = mix_of_[value]; mix >= 0)
     return program_.mixes[mix].partial == 1 ? plane(mix, false, slot(n, thread)) : nullptr;
   return between_[value] + slot(n, thread) * run_.image_numbers(value);
 }
@@ -258,7 +283,7 @@ float* CellBackward::start_gradient(int value, int n, int thread) {
   const int c = run_.channels(value);
   if (value < program_.inputs && !call_.inputs[value]) return nullptr;
   const Numbers place = home(value, n, thread);
-  const bool in_place = place && place.precision() == Precision::single && !plan_.apart[value];
+  const bool in_place = place && place.precision() == Precision::single && !apart_[value];
   float* gradient = in_place ? place.as<float>() : run_.scratch_[thread]->plane;
   const int width = program_.output_channels();
   int offset = 0;
@@ -284,13 +309,13 @@ float* CellBackward::start_gradient(int value, int n, int thread) {
     }
     offset += program_.values[output].channels;
   }
-  if (first && !plan_.lone[value]) std::fill_n(gradient, shape.pixels() * c, 0.0f);
+  if (first && !lone_[value]) std::fill_n(gradient, shape.pixels() * c, 0.0f);
   return gradient;
 }
 
 void CellBackward::add_from_mixes(int value, int n, int thread, float* gradient) {
   const int c = run_.channels(value);
-  for (const Reader& reader : plan_.readers[value]) {
+  for (const Reader& reader : readers_[value]) {
     if (!reader.is_mix) continue;
     const Mix& mix = program_.mixes[reader.index];
     const Term& term = (reader.is_bypass ? mix.bypass : mix.terms)[reader.term];

@@ -19,13 +19,7 @@ class CellBackward {
     std::vector<float> value_scale, constant;
   };
 
-  // A sum over the batch, of a term of the mixture that makes the value, or of the norm behind it.
-  struct PhaseSum {
-    int value;
-    bool bypass = false;
-    int term = -1;
-  };
-
+  bool is_lone(int value) const;
   // What a convolution reads and makes: images, channels as they are and padded, floats from row to row of its padded
   // input and between the pixels that neighbouring outputs see.
   struct UnitShape {
@@ -78,7 +72,7 @@ class CellBackward {
 
   // How units read the value; by itself where none does.
   Read between_read(int value) const;
-  void add_weight_gradient(const PhaseSum& sum, const std::vector<double>& dots);
+  void finish_terms(int mix, bool bypass);
   std::vector<double> finish_term(int mix, bool bypass, int term);
   void finish_between(int value);
   void finish_norm(int norm, const std::vector<double>& plain, const std::vector<double>& product);
@@ -101,12 +95,19 @@ class CellBackward {
   const BackwardCall& call_;
   const CellProgram& program_;
   const ImageKernels& kernels_;
-  const PassPlan& plan_;
+  std::vector<std::vector<Reader>> readers_;
+  std::vector<int> mix_of_;    // per value: the mixture that makes it, -1: none
+  std::vector<int> plain_of_;  // per value: the plain unit that makes it, -1: none
+  // Some reader takes channels that do not fill whole vectors, so its gradient reaches a little past a pixel: such a
+  // gradient is gathered in the thread's own memory, where that does no harm.
+  std::vector<bool> apart_;
+  // Only convolutions read it, all the same way: they make its whole gradient, which need not start from zero.
+  std::vector<bool> lone_;
   bool wants_weights_ = false;
   bool wants_sums_ = false;      // over pixels, for norms and mixture weights
   bool divides_images_ = false;  // among threads
   bool single_ = false;          // one phase, through which a thread takes one image after the other
-  const BackwardSchedule* schedule_ = nullptr;
+  BackwardSchedule schedule_;
   std::vector<Numbers> main_, bypass_, between_;  // first gradients: per mixture, mixture, value
   std::vector<Numbers> plain_input_;              // per unit, null but for plain ones whose input wants a gradient
   std::vector<size_t> main_sums_, bypass_sums_, between_sums_;

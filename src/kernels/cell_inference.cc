@@ -7,13 +7,13 @@ namespace nascent::kernels {
 
 const CellRun::NormCoefficients* CellRun::norm_of(const Read& read) const {
   if (read.norm < 0) return nullptr;
-  const int maker = plan_->maker[read.value];
+  const int maker = maker_[read.value];
   return maker >= 0 && ends_[maker].norm == read.norm ? nullptr : &norms_[read.norm];
 }
 
 bool CellRun::ends_in_product(int unit) const {
   return program_->units[unit].kind == Unit::Kind::convolution && !program_->units[unit].dense.empty() &&
-         !plan_->packing.unit(unit).winograd;
+         !packing_.unit(unit).winograd;
 }
 
 // A norm is then known beforehand. Where everybody reads a value through the same norm, the norm becomes part
@@ -23,8 +23,8 @@ void CellRun::plan_ends() {
   ends_.resize(units);
   for (int u = 0; u < units; ++u) ends_[u].value = program_->units[u].output;
   for (const Mix& mix : program_->mixes) terms_left_.push_back(mix.terms);
-  if (!plan_->folds) return;
-  const auto& readers = plan_->readers;
+  if (!folds_) return;
+  const auto readers = readers_of(*program_);
   for (int u = 0; u < units; ++u) {
     const std::vector<Reader>& mine = readers[program_->units[u].output];
     if (!ends_in_product(u) || mine.empty()) continue;
@@ -34,15 +34,15 @@ void CellRun::plan_ends() {
     ends_[u].norm = norm;
     ends_[u].start = norms_[norm].shift;
   }
-  if (plan_->schedule.phases.size() == 1) plan_sums();
+  if (schedule_.phases.size() == 1) plan_sums();
 }
 
 // A value that is only read by one state, as it is, is added to that state when it is made. The first one to do so
 // begins with what all of them begin with.
 void CellRun::plan_sums() {
-  const auto& readers = plan_->readers;
+  const auto readers = readers_of(*program_);
   std::vector<int> first(program_->mixes.size(), -1);
-  for (const Step& step : plan_->schedule.phases[0]) {
+  for (const Step& step : schedule_.phases[0]) {
     if (step.is_mix || !ends_in_product(step.index)) continue;
     UnitEnd& end = ends_[step.index];
     const std::vector<Reader>& mine = readers[end.value];

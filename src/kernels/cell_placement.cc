@@ -17,8 +17,8 @@ constexpr size_t kSlack = 64;
 // everything is one phase and nothing comes of it but states, only one image per thread.
 void CellRun::place_values() {
   const size_t count = program_->values.size();
-  const bool single = plan_->schedule.phases.size() <= 1;
-  const int last = static_cast<int>(plan_->schedule.phases.size());
+  const bool single = schedule_.phases.size() <= 1;
+  const int last = static_cast<int>(schedule_.phases.size());
   std::vector<Resident> kept(count), passing(count);
   value_.assign(count, nullptr);
   image_stride_.assign(count, 0);
@@ -29,12 +29,12 @@ void CellRun::place_values() {
   place_in_output();
   for (size_t v = program_->inputs; v < count; ++v) {
     const size_t numbers = image_numbers(static_cast<int>(v));
-    const bool keep = plan_->kept[v], per_thread = plan_->folds && single && !keep && !divides_images_;
+    const bool keep = kept_[v], per_thread = folds_ && single && !keep && !divides_images_;
     moments_offset_[v] = moments;
-    if (plan_->normalised[v]) moments += size_t{3} * channels(static_cast<int>(v)) * call_.images;
+    if (normalised_[v]) moments += size_t{3} * channels(static_cast<int>(v)) * call_.images;
     if (in_output_ && is_output(static_cast<int>(v))) continue;
     const size_t all = numbers * (per_thread ? call_.threads : call_.images) + kSlack;
-    (keep ? kept : passing)[v] = {floats_of(all), plan_->schedule.phase[v], keep ? last : plan_->schedule.last[v]};
+    (keep ? kept : passing)[v] = {floats_of(all), schedule_.phase[v], keep ? last : schedule_.last[v]};
     (per_thread ? thread_stride_ : image_stride_)[v] = numbers;
   }
   const MemoryPlan plan = plan_memory(kept), passing_plan = plan_memory(passing);
@@ -49,6 +49,8 @@ void CellRun::place_values() {
     const bool passes = passing[v].floats > 0;
     float* place = passes ? passing_.data() + passing_plan.offsets[v] : values_.data() + plan.offsets[v];
     value_[v] = stored(place);
+    const size_t end = (passes ? passing : kept)[v].floats, slack = floats_of(kSlack);
+    std::fill_n(place + end - slack, slack, 0.0f);
   }
   if (call_.training) moments_ = Block(moments);
 }
@@ -61,7 +63,7 @@ bool CellRun::is_output(int value) const {
 // for a backward pass, which reads its states again and again, it is faster to have each of them together.
 void CellRun::place_in_output() {
   const std::vector<int>& outputs = program_->outputs;
-  const auto& readers = plan_->readers;
+  const auto readers = readers_of(*program_);
   const auto fits = [&](int value) {
     const auto within = [&](const Reader& reader) {
       const Read& read = read_of(*program_, reader);
@@ -87,7 +89,7 @@ void CellRun::place_in_output() {
 void CellRun::place_inputs() {
   std::vector<size_t> offsets;
   size_t numbers = 0;
-  const auto& readers = plan_->readers;
+  const auto readers = readers_of(*program_);
   std::vector<bool> import(program_->inputs);
   for (int v = 0; v < program_->inputs; ++v) {
     import[v] = program_->values[v].channels != channels(v) || call_.inputs[v].precision() != program_->precision;

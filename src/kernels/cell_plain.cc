@@ -37,7 +37,7 @@ bool CellBackward::wants_parameters(const Unit& unit) const {
 
 bool CellBackward::wants_input(const Unit& unit) const {
   const int value = unit.input.value;
-  return schedule_->phase[value] >= 0 && (value >= program_.inputs || call_.inputs[value]);
+  return schedule_.phase[value] >= 0 && (value >= program_.inputs || call_.inputs[value]);
 }
 
 void CellBackward::run_plain(int index) {
@@ -54,7 +54,7 @@ void CellBackward::run_plain(int index) {
 
 void CellBackward::add_from_plain(int value, int n, float* gradient) {
   const size_t pixels = program_.values[value].pixels();
-  for (const Reader& reader : plan_.readers[value]) {
+  for (const Reader& reader : readers_[value]) {
     if (reader.is_mix || !plain_input_[reader.index]) continue;
     const Read& read = program_.units[reader.index].input;
     const int c = padded(read.channels);

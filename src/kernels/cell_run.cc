@@ -3,28 +3,83 @@
 #include <algorithm>
 #include <map>
 #include <span>
-#include <stdexcept>
 
 #include "nascent/kernels/parallel.h"
 #include "nascent/kernels/scratch.h"
 
 namespace nascent::kernels {
 
-CellRun::CellRun(std::shared_ptr<const PassPlan> plan, ForwardCall call)
-    : plan_(std::move(plan)),
-      program_(plan_->program),
+namespace {
+
+Halo wider(const Halo& a, const Halo& b) { return {std::max(a.h, b.h), std::max(a.w, b.w)}; }
+
+// Units that read the same thing share its padded copy, so it needs the widest halo of them. Inputs of one shape have
+// the same halo if they have any, so that its zeros stay where they are.
+std::vector<Halo> shared_halos(const CellProgram& program) {
+  std::vector<Halo> own;
+  for (const Unit& unit : program.units) own.push_back(halo_of(program, unit));
+  const auto shape = [&](const Unit& unit) {
+    const ValueShape& value = program.values[unit.input.value];
+    return ValueShape{unit.input.channels, value.height, value.width};
+  };
+  const auto widest = [&](const std::vector<Halo>& halos, const auto& alike) {
+    std::vector<Halo> shared = halos;
+    for (size_t i = 0; i < halos.size(); ++i) {
+      for (size_t j = 0; j < halos.size(); ++j) {
+        if (alike(i, j)) shared[i] = wider(shared[i], halos[j]);
+      }
+    }
+    return shared;
+  };
+  const auto same_input = [&](size_t i, size_t j) { return program.units[i].input == program.units[j].input; };
+  const std::vector<Halo> shared = widest(own, same_input);
+  return widest(shared, [&](size_t i, size_t j) {
+    return shared[i] != Halo{} && shape(program.units[i]) == shape(program.units[j]);
+  });
+}
+
+}  // namespace
+
+CellRun::CellRun(std::shared_ptr<const CellProgram> program, ForwardCall call)
+    : program_(std::move(program)),
       call_(std::move(call)),
       kernels_(image_kernels()),
-      divides_images_(call_.images < call_.threads),
+      schedule_(schedule_forward(*program_, call_.training)),
+      packing_(*program_, call_.keep),
+      halos_(shared_halos(*program_)),
+      normalised_(program_->values.size(), false),
       norms_(program_->norms.size()) {
-  if (plan_->kind != call_.kind()) throw std::logic_error("a pass of another kind than it was planned for");
   if (call_.weights) {
     mixture_.assign(call_.weights,
                     call_.weights + size_t(call_.weight_rows) * (call_.weights_per_image ? call_.images : 1));
   }
+  for (const Norm& norm : program_->norms) normalised_[norm.value] = true;
+  maker_.assign(program_->values.size(), -1);
+  for (size_t u = 0; u < program_->units.size(); ++u) maker_[program_->units[u].output] = static_cast<int>(u);
+  folds_ = !call_.training && (!call_.keep || call_.inputs_only);
+  divides_images_ = call_.images < call_.threads;
+  plan_keeping();
 }
 
 CellRun::~CellRun() = default;
+
+void CellRun::plan_keeping() {
+  kept_.assign(program_->values.size(), false);
+  if (!call_.keep) return;
+  const auto readers = readers_of(*program_);
+  remade_ = remade_values(*program_, readers);
+  if (!folds_) {
+    for (size_t v = 0; v < kept_.size(); ++v) kept_[v] = !remade_[v];
+    return;
+  }
+  // So little is kept that only pools are worth making again.
+  const std::vector<bool> behind = values_behind_input_gradients(*program_, readers);
+  for (size_t v = 0; v < kept_.size(); ++v) {
+    const bool max_pool = maker_[v] >= 0 && program_->units[maker_[v]].kind == Unit::Kind::max_pool;
+    remade_[v] = remade_[v] && max_pool;
+    kept_[v] = behind[v] && !remade_[v];
+  }
+}
 
 void CellRun::forward(Numbers output) {
   output_ = output;
@@ -34,9 +89,9 @@ void CellRun::forward(Numbers output) {
   place_values();
   place_inputs();
   make_scratch(/*backward=*/false);
-  for (size_t phase = 0; phase < plan_->schedule.phases.size(); ++phase) {
+  for (size_t phase = 0; phase < schedule_.phases.size(); ++phase) {
     run_phase(phase);
-    for (const int unit : plan_->schedule.plain[phase]) run_plain(unit);
+    for (const int unit : schedule_.plain[phase]) run_plain(unit);
     if (call_.training) finish_statistics(static_cast<int>(phase));
   }
   scratch_.clear();
@@ -46,17 +101,17 @@ void CellRun::forward(Numbers output) {
 }
 
 void CellRun::make_scratch(bool backward) {
-  const ScratchSizes sizes = scratch_sizes(*program_, plan_->halos, backward);
+  const ScratchSizes sizes = scratch_sizes(*program_, halos_, backward);
   scratch_.resize(call_.threads);
   for_each(call_.threads, call_.threads,
            [&](int index, int) { scratch_[index] = std::make_unique<Scratch>(sizes, backward); });
 }
 
 void CellRun::pack_weights(const std::vector<const float*>& parameters) {
-  packed_ = Block(plan_->packing.floats());
+  packed_ = Block(packing_.floats());
   for_each(static_cast<int>(program_->units.size()), call_.threads, [&](int unit, int) {
     const float* scale = ends_[unit].norm >= 0 ? norms_[ends_[unit].norm].scale.data() : nullptr;
-    plan_->packing.pack(unit, parameters, scale, packed_.data());
+    packing_.pack(unit, parameters, scale, packed_.data());
   });
 }
 
@@ -76,10 +131,10 @@ void CellRun::run_phase(size_t phase) {
     if (streams_) kernels_.end_streams();
   };
   if (!divides_images_) {
-    for_each(call_.images, call_.threads, [&](int n, int thread) { run(plan_->schedule.phases[phase], n, thread); });
+    for_each(call_.images, call_.threads, [&](int n, int thread) { run(schedule_.phases[phase], n, thread); });
     return;
   }
-  for (const std::vector<Step>& wave : plan_->schedule.waves[phase]) {
+  for (const std::vector<Step>& wave : schedule_.waves[phase]) {
     const std::vector<std::vector<Step>> parts = parts_of(wave);
     const int count = static_cast<int>(parts.size());
     for_each(call_.images * count, call_.threads, [&](int i, int thread) { run(parts[i % count], i / count, thread); });
@@ -160,8 +215,7 @@ ConstNumbers CellRun::padded_input(int index, int n, int thread, int rows) {
   auto& held = scratch_[thread]->held;
   const auto is_held = [&] { return held[0].image == n && held[0].read == read; };
   if (held[1].frame.data && !is_held()) std::swap(held[0], held[1]);
-  const Rows<Stored> place =
-      held[0].frame.around(shape, padded(read.channels), plan_->halos[index], program_->precision);
+  const Rows<Stored> place = held[0].frame.around(shape, padded(read.channels), halos_[index], program_->precision);
   if (!is_held()) {
     held[0].read = read;
     held[0].image = n;
@@ -189,19 +243,19 @@ void CellRun::convolve(int index, int n, int thread, bool again) {
   Scratch& scratch = *scratch_[thread];
   // Rows of the input are made ready when they are needed and still in the cache after that; without a halo they are
   // not kept.
-  const bool by_rows = plan_->halos[index].h == 0 && plan_->halos[index].w == 0;
+  const bool by_rows = halos_[index].h == 0 && halos_[index].w == 0;
   const ValueShape &in = program_->values[unit.input.value], &out = program_->values[unit.output];
   const int ci = unit.input.channels, cip = padded(ci), cop = channels(unit.output);
-  const ptrdiff_t row = static_cast<ptrdiff_t>(in.width + 2 * plan_->halos[index].w) * cip;
+  const ptrdiff_t row = static_cast<ptrdiff_t>(in.width + 2 * halos_[index].w) * cip;
   const ptrdiff_t step = static_cast<ptrdiff_t>(unit.stride_w) * cip;
   const bool separable = !unit.depthwise.empty();
   const Taps taps = scratch.tap_offsets(separable ? unit.depthwise : unit.dense, row, cip);
-  const ConstNumbers depthwise = plan_->packing.depthwise(index, packed_.data());
-  const ConstNumbers dense = plan_->packing.dense(index, packed_.data());
+  const ConstNumbers depthwise = packing_.depthwise(index, packed_.data());
+  const ConstNumbers dense = packing_.dense(index, packed_.data());
   const UnitEnd& end = ends_[index];
   const Numbers result = image(end.value, n, thread);
   const ptrdiff_t out_pixel = pixel(end.value);
-  const bool winograd_form = plan_->packing.unit(index).winograd;
+  const bool winograd_form = packing_.unit(index).winograd;
   const int chunk = winograd_form ? kWinogradRows : rows_at_once(out.width, std::max(cip, cop), program_->precision);
   for (int y = 0; y < out.height; y += chunk) {
     const int rows = std::min(chunk, out.height - y), pixels = rows * out.width;
@@ -216,7 +270,7 @@ void CellRun::convolve(int index, int n, int thread, bool again) {
     }
     const int first = y * unit.stride_h, below = first + rows * unit.stride_h;
     const ConstNumbers at = by_rows ? ready_rows(index, n, thread, first, std::min(below, in.height) - first)
-                                    : padded_input(index, n, thread, below + plan_->halos[index].h) + first * row;
+                                    : padded_input(index, n, thread, below + halos_[index].h) + first * row;
     if (winograd_form)
       winograd(kernels_,
                {.in = {at.as<float>() + taps.offsets[0], row},
@@ -266,7 +320,7 @@ void CellRun::convolve(int index, int n, int thread, bool again) {
 // Per image: a value near the mean (the first pixel), and the first two moments about it, so that large means do not
 // drown small variances.
 void CellRun::add_moments(int value, int n, ConstNumbers rows, size_t pixels, bool first) {
-  if (!plan_->normalised[value] || !call_.training) return;
+  if (!normalised_[value] || !call_.training) return;
   const int c = channels(value);
   float* moments = moments_.data() + moments_offset_[value] + size_t{3} * c * n;
   if (first) {

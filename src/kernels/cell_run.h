@@ -1,8 +1,6 @@
 // One pass of a batch through a cell: forward, then backward where that is wanted.
 //
-//   ForwardCall call = {.images = 64, .training = true, .keep = true, .inputs = ..., ...};
-//   PassPlans plans(program);  // once for all passes
-//   CellRun run(plans.of(call.kind()), call);
+//   CellRun run(program, {.images = 64, .training = true, .keep = true, .inputs = ..., ...});
 //   run.forward(output);
 //   run.backward({.output_gradient = g, ...});
 #pragma once
@@ -13,7 +11,6 @@
 #include "nascent/kernels/cell_program.h"
 #include "nascent/kernels/memory.h"
 #include "nascent/kernels/packing.h"
-#include "nascent/kernels/pass_plan.h"
 #include "nascent/kernels/plain_unit.h"
 #include "nascent/kernels/schedule.h"
 
@@ -41,8 +38,6 @@ struct ForwardCall {
   bool weights_per_image = false;
   std::vector<PlainFunction> plain{};  // input to output
   float momentum = 0.1f, epsilon = 1e-5f;
-
-  PassKind kind() const { return {training, keep, inputs_only}; }
 };
 
 // Of each parameter, what is known about the gradients of single images.
@@ -67,7 +62,7 @@ struct Scratch;
 
 class CellRun {
  public:
-  CellRun(std::shared_ptr<const PassPlan> plan, ForwardCall call);
+  CellRun(std::shared_ptr<const CellProgram> program, ForwardCall call);
   ~CellRun();
 
   // Once. Fills `output`, channels last.
@@ -95,6 +90,7 @@ class CellRun {
     std::vector<float> start{};  // what they begin with; none: zero
   };
 
+  void plan_keeping();
   void place_inputs();
   void place_values();
   void place_in_output();
@@ -141,13 +137,20 @@ class CellRun {
   // Fills scratch.terms and scratch.bias.
   void fill_terms(const std::vector<Term>& terms, int c, int n, int thread);
 
-  std::shared_ptr<const PassPlan> plan_;
   std::shared_ptr<const CellProgram> program_;
   ForwardCall call_;
   Numbers output_ = nullptr;
   const ImageKernels& kernels_;
+  ForwardSchedule schedule_;
+  Packing packing_;
   std::vector<float> mixture_;                 // a copy of the weights
+  std::vector<Halo> halos_;                    // per unit; the same for all that read the same
+  std::vector<bool> normalised_;               // per value: somebody reads it normalised
+  bool folds_ = false;                         // norms into weights: see UnitEnd
   bool divides_images_ = false;                // among threads, as there are fewer images than threads
+  std::vector<bool> kept_;                     // per value: the backward pass finds it as the forward pass left it
+  std::vector<bool> remade_;                   // per value: the backward pass, if there is one, makes it again
+  std::vector<int> maker_;                     // per value: the unit that makes it, -1: none
   std::vector<UnitEnd> ends_;                  // per unit
   std::vector<std::vector<Term>> terms_left_;  // per mixture: what units do not add to it themselves
   std::vector<Numbers> value_;                 // first image of each value

@@ -12,7 +12,7 @@ void CellRun::finish_statistics(int phase) {
   for_each(static_cast<int>(norms_.size()), call_.threads, [&](int k, int) {
     if (phase < 0) {
       take_running_statistics(k);
-    } else if (plan_->schedule.phase[program_->norms[k].value] == phase) {
+    } else if (schedule_.phase[program_->norms[k].value] == phase) {
       take_batch_statistics(k);
     }
   });

@@ -289,7 +289,6 @@ LoweredCell Lowering::run() {
   for (const int output : plan_.output) program().outputs.push_back(output_of(states_[output]));
   if (plan_.shortcut)
     program().outputs.push_back(output_of(state_of(through(*plan_.shortcut, next_sequence_++, whole(states_[0])))));
-  cell_.plans = std::make_shared<kernels::PassPlans>(cell_.program);
   return std::move(cell_);
 }
 

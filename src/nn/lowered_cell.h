@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "nascent/kernels/cell_program.h"
-#include "nascent/kernels/pass_plan.h"
 #include "nascent/nn/mixture.h"
 #include "nascent/space/plan.h"
 
@@ -33,7 +32,6 @@ struct ParameterAt {
 
 struct LoweredCell {
   std::shared_ptr<kernels::CellProgram> program;
-  std::shared_ptr<kernels::PassPlans> plans;
   std::vector<ParameterAt> parameters;
   std::vector<StageAt> norms;
   std::vector<int> plain;  // sequences that have no fused form, by the index in their unit

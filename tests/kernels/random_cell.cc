@@ -217,8 +217,7 @@ class Pass {
     const ForwardCall call = forward_call();
     const ValueShape& shape = program_.values[program_.outputs[0]];
     const NumberArray output(options_.images * shape.pixels() * program_.output_channels(), program_.precision);
-    PassPlans plans(std::make_shared<CellProgram>(program_));
-    CellRun run(plans.of(call.kind()), call);
+    CellRun run(std::make_shared<CellProgram>(program_), call);
     run.forward(output.at());
     if (options_.keep) backward(run, output.size());
     result_.emplace_back("output", output.floats());
