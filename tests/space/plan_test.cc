@@ -41,7 +41,7 @@ TEST(DartsNetwork, ImageNetAsPublished) {
   EXPECT_NEAR(millions_of("pc-darts"), 5.3, 0.05);
   EXPECT_NEAR(millions_of("pc-darts-imagenet"), 5.3, 0.05);
   EXPECT_NEAR(millions_of("gaea-imagenet"), 5.6, 0.05);
-  EXPECT_NEAR(millions_of("pr-darts"), 4.98, 0.005);  // PR-DARTS, Table 2
+  EXPECT_NEAR(millions_of("pr-darts"), 4.98, 0.005);    // PR-DARTS, Table 2
   EXPECT_LT(millions(count_multiply_adds(plan)), 574);  // the paper's count, which includes more than convolutions
   EXPECT_GT(millions(count_multiply_adds(plan)), 500);
   EXPECT_EQ(plan.cells.size(), 14u);
