@@ -97,14 +97,14 @@ TEST_F(CellRunTest, VectorsGiveWhatScalarsGive) {
   }
 }
 
-// Half of the distance between a bf16 and the next, by which rounding changes a number at most.
+// A little more than what rounding changes a number by in the mean square; at most it is twice as much.
 constexpr double kRounding = 1.0 / 512;
 
-// A number of an output has been rounded at most so often: in each of two units in a row (input, weights, what is
-// between depthwise and pointwise, result), and in the preprocessing and the states before and behind them. Where
-// rounding moves a number across zero, or past another one in the window of a max pool, the gradient takes another way.
-// This happens to a share of about kRounding of the numbers in front of each ReLU or pool, so to gradients it does what
-// its root says.
+// In norm, roundings in a row give less than so many times that. A number of an output has been rounded at most
+// fourteen times: in each of two separable convolutions in a row (input, two weights, what is between depthwise and
+// pointwise, result), and in the preprocessing and the states before and behind them. Where rounding moves a number
+// across zero, or past another one in the window of a max pool, the gradient takes another way. This happens to a share
+// of about kRounding of the numbers in front of each ReLU or pool, so to gradients it does what its root says.
 constexpr int kRoundings = 12;
 const Limits kLimitsOfBf16 = {kRoundings * kRounding, 4 * std::sqrt(kRounding)};
 
