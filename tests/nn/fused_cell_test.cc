@@ -168,8 +168,9 @@ double difference(const at::Tensor& a, const at::Tensor& truth, double floor) {
   return (x - y).norm().item<double>() / std::max({y.norm().item<double>(), floor, 1e-9});
 }
 
-// What roundings to bf16 change an output by, see tests/kernels/cell_run_test.cc; and to gradients, which take another way where rounding moves a number across zero or
-// past another one in a max pool, it does what the root of that share says. They are measured by the largest.
+// What roundings to bf16 change an output by, see tests/kernels/cell_run_test.cc; and to gradients, which take another
+// way where rounding moves a number across zero or past another one in a max pool, it does what the root of that share
+// says. They are measured by the largest.
 constexpr double kRounding = 1.0 / 512;
 constexpr int kRoundings = 12;
 
